@@ -1,0 +1,50 @@
+# Build, install and test pgq_ext with PGXS. `make && make install` is all a packager needs.
+
+EXTENSION  = pgq_ext
+EXTVERSION = 0.1.0
+MODULE_big = pgq_ext
+OBJS       = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
+
+# The install script is assembled from its parts: tables once and in order, then functions, views, privileges.
+SQL_PARTS    = sql/prologue.sql $(sort $(wildcard sql/schema/*.sql)) $(sort $(wildcard sql/api/*.sql)) \
+               $(sort $(wildcard sql/admin/*.sql)) sql/privileges.sql
+INSTALL_SQL  = $(EXTENSION)--$(EXTVERSION).sql
+DATA_built   = $(INSTALL_SQL)
+DOCS         = doc/pgq_ext.md
+EXTRA_CLEAN  = $(EXTENSION)--*.sql tmp_check tmp_check_iso results output_iso regression.diffs regression.out
+
+PG_CPPFLAGS  = -I$(srcdir)/src
+PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wno-register \
+               -Wall -Wextra -Wshadow -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+               $(EXTRA_CXXFLAGS)
+
+REGRESS      = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=test --temp-instance=./tmp_check --temp-config=test/pgq_ext.conf
+ISOLATION    = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test --outputdir=. --temp-instance=./tmp_check_iso --temp-config=test/pgq_ext.conf
+TAP_TESTS    = 1
+PROVE_TESTS ?= test/t/*.pl
+
+PG_CONFIG   ?= pg_config
+PGXS        := $(shell $(PG_CONFIG) --pgxs)
+# Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
+override with_llvm = no
+include $(PGXS)
+
+$(OBJS): $(sort $(wildcard src/*.hpp src/*/*.hpp)) Makefile
+
+$(INSTALL_SQL): $(SQL_PARTS)
+	cat $(SQL_PARTS) > $@
+
+.PHONY: test demo lint format
+test:
+	test/run $(TEST)
+
+demo:
+	demo/run $(DEMO_ARGS)
+
+lint:
+	test/lint
+
+format:
+	clang-format -i $(shell find src demo test -name '*.cpp' -o -name '*.hpp')

@@ -1,0 +1,26 @@
+-- How far the enqueuer has come, and what it could not convert.
+
+-- One row. last_lsn is NULL until the slot exists; everything committed before it has become jobs.
+-- system_identifier, database and slot_name tell whose positions these are: in a restored or cloned database they differ.
+CREATE TABLE @extschema@.pgq_progress (
+    installed_lsn     pg_lsn NOT NULL,
+    last_lsn          pg_lsn,
+    next_position     bigint NOT NULL DEFAULT 1,
+    system_identifier bigint,
+    database          oid,
+    slot_name         name
+) WITH (fillfactor = 50);
+COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which the WAL has become jobs';
+
+CREATE TABLE @extschema@.pgq_event_error (
+    error_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    handler     text COLLATE "C" NOT NULL,
+    handler_id  bigint      NOT NULL,
+    source      oid         NOT NULL,
+    event       jsonb,
+    sqlstate    text        NOT NULL,
+    error       text        NOT NULL,
+    occurred_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lsn         pg_lsn      NOT NULL
+);
+COMMENT ON TABLE @extschema@.pgq_event_error IS 'events that a handler could not turn into a job';

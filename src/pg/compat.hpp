@@ -1,0 +1,43 @@
+// What differs between the server's major versions: the one file that asks for PG_VERSION_NUM.
+// Each shim has the newest signature; callers are written as for the newest server.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "access/xlogreader.h"
+#include "replication/reorderbuffer.h"
+#include "replication/slot.h"
+}
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 160000
+#error "pgq_ext is built and tested with PostgreSQL 15 only"
+#endif
+
+namespace pgq_ext::pg {
+
+// 16 renamed RelFileNode.
+using RelFileLocator = RelFileNode;
+
+// 16 added only_summarizing.
+inline List *
+ExecInsertIndexTuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool update)
+{
+	return ::ExecInsertIndexTuples(info, slot, estate, update, false, nullptr, NIL);
+}
+
+// 17 made the decoded tuple a HeapTuple of its own.
+inline HeapTuple
+DecodedNewTuple(ReorderBufferChange *change)
+{
+	return change->data.tp.newtuple != nullptr ? &change->data.tp.newtuple->tuple : nullptr;
+}
+
+// 16 renamed rd_node.
+inline RelFileLocator
+RelationLocator(Relation relation)
+{
+	return relation->rd_node;
+}
+
+} // namespace pgq_ext::pg

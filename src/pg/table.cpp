@@ -1,0 +1,203 @@
+// One of our tables: see table.hpp.
+#include "pg/table.hpp"
+
+#include "pg/compat.hpp"
+
+extern "C" {
+#include "access/table.h"
+#include "utils/fmgroids.h"
+}
+
+namespace pgq_ext::pg {
+
+Oid
+RelationNamed(Oid schema, const char *name)
+{
+	Oid relid = get_relname_relid(name, schema);
+
+	if (!OidIsValid(relid))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation \"%s\" of extension \"pgq_ext\" does not exist", name)));
+	return relid;
+}
+
+Table
+Open(Oid schema, const char *name)
+{
+	Table table;
+
+	table.relation = table_open(RelationNamed(schema, name), RowExclusiveLock);
+	table.estate = CreateExecutorState();
+	table.info = makeNode(ResultRelInfo);
+	InitResultRelInfo(table.info, table.relation, 1, nullptr, 0);
+	ExecOpenIndices(table.info, false);
+	table.row = table_slot_create(table.relation, nullptr);
+	table.changed = MakeSingleTupleTableSlot(RelationGetDescr(table.relation), &TTSOpsVirtual);
+	return table;
+}
+
+void
+Close(Table *table)
+{
+	ExecDropSingleTupleTableSlot(table->row);
+	ExecDropSingleTupleTableSlot(table->changed);
+	ExecCloseIndices(table->info);
+	FreeExecutorState(table->estate);
+	table_close(table->relation, NoLock);
+}
+
+Relation
+IndexNamed(const Table &table, const char *name)
+{
+	for (int i = 0; i < table.info->ri_NumIndices; i++)
+		if (strcmp(RelationGetRelationName(table.info->ri_IndexRelationDescs[i]), name) == 0)
+			return table.info->ri_IndexRelationDescs[i];
+	elog(ERROR, "table \"%s\" has no index \"%s\"", RelationGetRelationName(table.relation), name);
+}
+
+Snapshot
+FreshSnapshot()
+{
+	return RegisterSnapshot(GetLatestSnapshot());
+}
+
+Scan
+BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys)
+{
+	Scan scan;
+
+	scan.desc = index_beginscan(table.relation, IndexNamed(table, index), snapshot, nkeys, 0);
+	scan.row = table.row;
+	index_rescan(scan.desc, keys, nkeys, nullptr, 0);
+	return scan;
+}
+
+bool
+Scan::Next(ScanDirection direction)
+{
+	CHECK_FOR_INTERRUPTS();
+	return index_getnext_slot(desc, direction, row);
+}
+
+void
+Scan::End()
+{
+	index_endscan(desc);
+}
+
+bool
+FindByInt64(const Table &table, const char *index, Snapshot snapshot, int64 value)
+{
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(value));
+	Scan scan = BeginScan(table, index, snapshot, &key, 1);
+	bool found = scan.Next();
+	if (found)
+		ExecMaterializeSlot(table.row);
+	scan.End();
+	return found;
+}
+
+static Outcome
+OutcomeOf(TM_Result result)
+{
+	switch (result) {
+	case TM_Ok:
+		return Outcome::Done;
+	case TM_BeingModified:
+	case TM_WouldBlock:
+		return Outcome::Busy;
+	case TM_Updated:
+	case TM_Deleted:
+	case TM_SelfModified:
+		return Outcome::Changed;
+	case TM_Invisible:
+		break;
+	}
+	elog(ERROR, "unexpected result %d of changing a row", (int)result);
+}
+
+Outcome
+Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait)
+{
+	TM_FailureData failure;
+
+	return OutcomeOf(table_tuple_lock(table.relation, tid, snapshot, table.row,
+									  GetCurrentCommandId(true), mode,
+									  wait == Wait::Yes ? LockWaitBlock : LockWaitSkip,
+									  TUPLE_LOCK_FLAG_FIND_LAST_VERSION, &failure));
+}
+
+bool
+BeingChanged(const Table &table, ItemPointer tid)
+{
+	SnapshotData dirty;
+
+	InitDirtySnapshot(dirty);
+	return table_tuple_fetch_row_version(table.relation, tid, &dirty, table.row) &&
+		   TransactionIdIsValid(dirty.xmax);
+}
+
+static void
+InsertIndexEntries(const Table &table, TupleTableSlot *slot, bool update)
+{
+	list_free(ExecInsertIndexTuples(table.info, slot, table.estate, update));
+	ResetPerTupleExprContext(table.estate);
+}
+
+Outcome
+Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
+{
+	TM_FailureData failure;
+	LockTupleMode mode;
+	bool update_indexes;
+
+	Outcome outcome = OutcomeOf(table_tuple_update(
+		table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot, InvalidSnapshot,
+		wait == Wait::Yes, &failure, &mode, &update_indexes));
+	if (outcome == Outcome::Done && update_indexes)
+		InsertIndexEntries(table, table.changed, true);
+	return outcome;
+}
+
+Outcome
+Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
+{
+	TM_FailureData failure;
+
+	return OutcomeOf(table_tuple_delete(table.relation, tid, GetCurrentCommandId(true), snapshot,
+										InvalidSnapshot, wait == Wait::Yes, &failure, false));
+}
+
+void
+Insert(const Table &table)
+{
+	table_tuple_insert(table.relation, table.changed, GetCurrentCommandId(true), 0, nullptr);
+	InsertIndexEntries(table, table.changed, false);
+}
+
+void
+StartChange(const Table &table)
+{
+	int natts = RelationGetDescr(table.relation)->natts;
+
+	slot_getallattrs(table.row);
+	ExecClearTuple(table.changed);
+	memcpy(table.changed->tts_values, table.row->tts_values, natts * sizeof(Datum));
+	memcpy(table.changed->tts_isnull, table.row->tts_isnull, natts * sizeof(bool));
+	ExecStoreVirtualTuple(table.changed);
+}
+
+void
+StartRow(const Table &table)
+{
+	int natts = RelationGetDescr(table.relation)->natts;
+
+	ExecClearTuple(table.changed);
+	memset(table.changed->tts_values, 0, natts * sizeof(Datum));
+	memset(table.changed->tts_isnull, true, natts * sizeof(bool));
+	ExecStoreVirtualTuple(table.changed);
+}
+
+} // namespace pgq_ext::pg
