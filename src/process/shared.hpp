@@ -1,0 +1,99 @@
+// Shared memory: what the processes of one cluster tell each other about each database's enqueuer.
+//
+// One entry per database that has the extension (or had, until its enqueuer found out otherwise). Positions, due times
+// and counters are atomics and may be read at any time; pid, state and error texts are under one LWLock.
+// Without shared_preload_libraries there is no shared memory: every function here then answers "no enqueuer".
+#pragma once
+
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+}
+
+namespace pgq_ext::process {
+
+enum class State {
+	Starting,     // process is being started, or initialises
+	CreatingSlot, // waits for the transactions that were running when it began
+	Streaming,    // converts
+	Failed,       // ended with an error; the launcher starts it again after a pause
+	Held,         // asked to leave for DROP DATABASE and the like
+};
+
+constexpr int kFilterBits = 8192;
+constexpr int kLatencyBuckets = 256;
+
+struct Database {
+	// Under the lock.
+	Oid database; // InvalidOid: free
+	pid_t pid;    // 0: no enqueuer is running
+	int procno;   // of the enqueuer, for its latch
+	State state;
+	pid_t holder; // backend whose command waits until it has the database without an enqueuer; 0: none
+	TimestampTz last_error_at;
+	char last_error[512];
+	char slot_name[NAMEDATALEN];
+
+	// Written by the enqueuer, read by anyone.
+	pg_atomic_uint64 last_lsn;          // everything committed before it has become jobs, visibly
+	pg_atomic_uint64 last_converted_at; // TimestampTz of the last commit that added jobs; 0: none yet
+	pg_atomic_uint64 events, jobs, errors;
+	pg_atomic_uint64 latency[kLatencyBuckets]; // see latency.hpp
+	ConditionVariable progressed;              // broadcast when last_lsn or pid moves
+
+	// Written by committing backends.
+	pg_atomic_uint32 sleeping; // the enqueuer is about to wait for its latch, or does
+	pg_atomic_uint64 wake_lsn; // a commit that touched a captured table ended here
+	pg_atomic_uint64 next_due; // TimestampTz: a job becomes due then; PG_UINT64_MAX: none known
+
+	// Which tables are captured, as a set of hash bits: a false positive only wakes the enqueuer in vain.
+	pg_atomic_uint64 captured[kFilterBits / 64];
+};
+
+// Called from _PG_init while shared_preload_libraries are loaded: reserves memory, registers the hooks.
+void RequestSharedMemory();
+
+bool Preloaded();
+
+// The entry of the current database; nullptr when there is none.
+Database *ThisDatabase();
+
+// Whether an enqueuer runs in the current database (then it, not dequeue, moves due jobs).
+bool EnqueuerAlive();
+
+// --- the enqueuer's side -------------------------------------------------------------------------------------------
+
+// Takes the entry of the current database for this process, and gives it back at exit.
+// nullptr: another process has it, or the database is held; the caller exits quietly.
+Database *Attach();
+
+void SetState(Database *db, State state);
+void SetSlotName(Database *db, const char *slot_name);
+void RecordError(Database *db, const char *message);
+
+// Replaces the set of captured tables.
+void SetCaptured(Database *db, const Oid *relids, int n);
+
+// Publishes that everything before lsn is visible as jobs, and wakes those who wait for it.
+void PublishProgress(Database *db, XLogRecPtr lsn);
+
+// Waits for the latch until something happens or the timeout (milliseconds) is over; wakes no later than next_due.
+// Returns at once when a commit was announced beyond position.
+void Sleep(Database *db, XLogRecPtr position, long timeout);
+
+// --- the backends' side --------------------------------------------------------------------------------------------
+
+// Asks the launcher to look whether this database has the extension, once this transaction has committed.
+void AnnounceAtCommit();
+
+// Waits until everything before lsn has become jobs. query_canceled (57014) when it takes longer than timeout ms;
+// object_not_in_prerequisite_state (55000) when no enqueuer can run, with the setting to change as HINT.
+void WaitForProgress(XLogRecPtr lsn, long timeout);
+
+// What keeps an enqueuer from running here, as a HINT naming the setting; nullptr when nothing does.
+const char *MissingPrecondition();
+
+} // namespace pgq_ext::process
