@@ -1,11 +1,12 @@
 -- Handlers: the rules that turn events of a source into jobs.
 --
--- A row is one version of a handler and never changes, but for retired_xid. Altering a handler adds a version and
+-- A row is one version of a handler and never changes, but that it is retired. Altering a handler adds a version and
 -- retires the old one; dropping retires it. The enqueuer meets both in the WAL, in commit order, and so knows exactly
--- which transactions a version applies to. When the stream has passed the retirement it removes row and rule.
+-- which transactions a version applies to. When the stream has passed the retirement it removes the row.
 --
 -- The expressions live in a view over the source (rule), owned by the handler's owner: names are bound at creation,
--- renames are followed, dependencies and ownership are PostgreSQL's own.
+-- renames are followed, dependencies and ownership are PostgreSQL's own. Retiring drops the view and keeps its query in
+-- retired_rule, for the events that the stream has not reached yet.
 
 CREATE TABLE @extschema@.pgq_handler (
     handler_id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -19,7 +20,9 @@ CREATE TABLE @extschema@.pgq_handler (
     args              text,
     created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
     created_xid       xid8        NOT NULL DEFAULT pg_current_xact_id(),
-    retired_xid       xid8
+    retired_xid       xid8,
+    retired_rule      text,
+    owner             oid         NOT NULL
 );
 -- Names are unique among the versions that are not retired; creating waits for another creator of the same name.
 CREATE UNIQUE INDEX pgq_handler_name ON @extschema@.pgq_handler (handler) WHERE retired_xid IS NULL;

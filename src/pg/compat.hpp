@@ -40,4 +40,18 @@ RelationLocator(Relation relation)
 	return relation->rd_node;
 }
 
+// 18 added error_if_invalid.
+inline void
+AcquireReplicationSlot(const char *name)
+{
+	::ReplicationSlotAcquire(name, false);
+}
+
+// 16 replaced the invalid restart_lsn by a cause.
+inline bool
+SlotIsInvalidated(const ReplicationSlot *slot)
+{
+	return XLogRecPtrIsInvalid(slot->data.restart_lsn);
+}
+
 } // namespace pgq_ext::pg

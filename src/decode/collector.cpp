@@ -1,0 +1,328 @@
+// From decoded changes to a batch of events: see collector.hpp.
+#include "decode/collector.hpp"
+
+#include "pg/compat.hpp"
+
+extern "C" {
+#include "access/heaptoast.h"
+#include "catalog/partition.h"
+#include "executor/spi.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+}
+
+namespace pgq_ext::decode {
+
+struct SourceEntry {
+	Oid relid; // hash key
+	Source *source; // nullptr: not captured
+};
+
+struct MoveEntry {
+	XLogRecPtr lsn; // hash key
+};
+
+struct Collector {
+	MemoryContext context;
+	OwnTables own;
+	Batch *batch;
+	List *handlers; // active, of Handler *
+	bool handlers_changed;
+	HTAB *sources; // by relid, of the present batch; nullptr: build anew
+	HTAB *moves;   // deletes that are half of a cross-partition UPDATE, by LSN
+
+	// Of the transaction that is being replayed.
+	Run *run;      // nullptr: the next row starts one
+	bool touched;  // something of it is in the batch
+	List *pending;  // HandlerChange *, in force when it ends
+	Oid move_root;  // root of the partitioned table whose next insert is the other half of a move
+};
+
+static Collector *invalidated; // the process has one collector; relcache callbacks have no way to pass it
+
+static void
+RelcacheCallback(Datum, Oid)
+{
+	if (invalidated != nullptr)
+		ForgetSources(invalidated);
+}
+
+Collector *
+NewCollector(const OwnTables &own, Batch *batch)
+{
+	Collector *collector = (Collector *)palloc0(sizeof(Collector));
+	HASHCTL ctl = {};
+
+	collector->context = CurrentMemoryContext;
+	collector->own = own;
+	collector->batch = batch;
+	collector->handlers_changed = true;
+	ctl.keysize = sizeof(XLogRecPtr);
+	ctl.entrysize = sizeof(MoveEntry);
+	ctl.hcxt = CurrentMemoryContext;
+	collector->moves = hash_create("pgq_ext partition moves", 64, &ctl,
+								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	if (invalidated == nullptr)
+		CacheRegisterRelcacheCallback(RelcacheCallback, (Datum)0);
+	invalidated = collector;
+	return collector;
+}
+
+void
+AddHandler(Collector *collector, Handler *handler)
+{
+	MemoryContext old = MemoryContextSwitchTo(collector->context);
+
+	collector->handlers = lappend(collector->handlers, handler);
+	collector->handlers_changed = true;
+	MemoryContextSwitchTo(old);
+	ForgetSources(collector);
+}
+
+List *
+ActiveHandlers(Collector *collector)
+{
+	return collector->handlers;
+}
+
+bool
+TakeHandlersChanged(Collector *collector)
+{
+	bool changed = collector->handlers_changed;
+
+	collector->handlers_changed = false;
+	return changed;
+}
+
+// The table itself lives in the batch and is forgotten there; runs keep pointing at the sources they were made with.
+void
+ForgetSources(Collector *collector)
+{
+	collector->sources = nullptr;
+	collector->run = nullptr;
+}
+
+void
+NotePartitionMove(Collector *collector, XLogRecPtr lsn)
+{
+	hash_search(collector->moves, &lsn, HASH_ENTER, nullptr);
+}
+
+void
+ForgetPartitionMoves(Collector *collector, XLogRecPtr lsn)
+{
+	HASH_SEQ_STATUS status;
+	MoveEntry *entry;
+
+	hash_seq_init(&status, collector->moves);
+	while ((entry = (MoveEntry *)hash_seq_search(&status)) != nullptr)
+		if (entry->lsn < lsn)
+			hash_search(collector->moves, &entry->lsn, HASH_REMOVE, nullptr);
+}
+
+static Source *
+BuildSource(Collector *collector, Relation relation)
+{
+	Oid relid = RelationGetRelid(relation);
+	List *captured = list_make1_oid(relid);
+	List *handlers = NIL;
+	ListCell *lc;
+
+	if (relation->rd_rel->relispartition)
+		captured = list_concat(captured, get_partition_ancestors(relid));
+	foreach (lc, collector->handlers) {
+		Handler *handler = (Handler *)lfirst(lc);
+		if (list_member_oid(captured, handler->source))
+			handlers = lappend(handlers, handler);
+	}
+	if (handlers == NIL && relid != collector->own.request)
+		return nullptr;
+
+	Source *source = (Source *)palloc0(sizeof(Source));
+	source->relid = relid;
+	source->requests = relid == collector->own.request;
+	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	source->nhandlers = list_length(handlers);
+	source->handlers = (Handler **)palloc0(Max(1, source->nhandlers) * sizeof(Handler *));
+	foreach (lc, handlers)
+		source->handlers[foreach_current_index(lc)] = (Handler *)lfirst(lc);
+	return source;
+}
+
+static HTAB *
+NewSources(MemoryContext context)
+{
+	HASHCTL ctl = {};
+
+	ctl.keysize = sizeof(Oid);
+	ctl.entrysize = sizeof(SourceEntry);
+	ctl.hcxt = context;
+	return hash_create("pgq_ext sources", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+Source *
+SourceFor(Collector *collector, Relation relation)
+{
+	Oid relid = RelationGetRelid(relation);
+	bool found;
+
+	if (collector->sources == nullptr)
+		collector->sources = NewSources(collector->batch->context);
+	SourceEntry *entry = (SourceEntry *)hash_search(collector->sources, &relid, HASH_ENTER, &found);
+	if (!found) {
+		entry->source = nullptr;
+		MemoryContext old = MemoryContextSwitchTo(collector->batch->context);
+		Source *source = BuildSource(collector, relation);
+		MemoryContextSwitchTo(old);
+		if (collector->sources == nullptr) // invalidated while looking for ancestors
+			return source;
+		entry->source = source;
+	}
+	return entry->source;
+}
+
+// A row of pgq_handler, in the collector's memory.
+static Handler *
+HandlerFromRow(Collector *collector, TupleDesc desc, HeapTuple row)
+{
+	MemoryContext old = MemoryContextSwitchTo(collector->context);
+	Handler *handler = (Handler *)palloc0(sizeof(Handler));
+	bool isnull;
+
+	auto column = [&](const char *name) {
+		Datum value = heap_getattr(row, SPI_fnumber(desc, name), desc, &isnull);
+		return value;
+	};
+	handler->id = DatumGetInt64(column("handler_id"));
+	handler->name = TextDatumGetCString(column("handler"));
+	handler->queue = TextDatumGetCString(column("queue"));
+	handler->source = DatumGetObjectId(column("source"));
+	handler->rule = DatumGetObjectId(column("rule"));
+	handler->owner = DatumGetObjectId(column("owner"));
+	column("retired_xid");
+	handler->retired = !isnull;
+	MemoryContextSwitchTo(old);
+	return handler;
+}
+
+static Handler *
+ActiveOrPending(Collector *collector, int64 id)
+{
+	ListCell *lc;
+
+	foreach (lc, collector->handlers)
+		if (((Handler *)lfirst(lc))->id == id)
+			return (Handler *)lfirst(lc);
+	foreach (lc, collector->pending)
+		if (((HandlerChange *)lfirst(lc))->handler->id == id)
+			return ((HandlerChange *)lfirst(lc))->handler;
+	return nullptr;
+}
+
+static void
+CollectHandlerChange(Collector *collector, TupleDesc desc, HeapTuple row, bool inserted)
+{
+	Handler *handler = HandlerFromRow(collector, desc, row);
+	bool retired = handler->retired;
+
+	if (!inserted) {
+		Handler *known = ActiveOrPending(collector, handler->id);
+		if (!retired || known == nullptr)
+			return;
+		handler = known;
+	}
+	MemoryContext old = MemoryContextSwitchTo(collector->context);
+	HandlerChange *change = (HandlerChange *)palloc0(sizeof(HandlerChange));
+	change->handler = handler;
+	change->retired = retired;
+	collector->pending = lappend(collector->pending, change);
+	MemoryContextSwitchTo(old);
+}
+
+// Whether this insert is the second half of a cross-partition UPDATE, and notes the first half when this is one.
+static bool
+IsPartitionMove(Collector *collector, Relation relation, ReorderBufferChange *change)
+{
+	if (!relation->rd_rel->relispartition || (collector->move_root == InvalidOid &&
+											  hash_get_num_entries(collector->moves) == 0))
+		return false;
+
+	Oid root = llast_oid(get_partition_ancestors(RelationGetRelid(relation)));
+	if (change->action == REORDER_BUFFER_CHANGE_DELETE) {
+		bool found;
+		hash_search(collector->moves, &change->lsn, HASH_REMOVE, &found);
+		if (found)
+			collector->move_root = root;
+		return false;
+	}
+	if (change->action != REORDER_BUFFER_CHANGE_INSERT || root != collector->move_root)
+		return false;
+	collector->move_root = InvalidOid;
+	return true;
+}
+
+void
+CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,
+			  ReorderBufferChange *change)
+{
+	bool inserted = change->action == REORDER_BUFFER_CHANGE_INSERT;
+	HeapTuple row = pg::DecodedNewTuple(change);
+
+	if (RelationGetRelid(relation) == collector->own.handler) {
+		if (row != nullptr)
+			CollectHandlerChange(collector, RelationGetDescr(relation), row, inserted);
+		return;
+	}
+	if (IsPartitionMove(collector, relation, change) || !inserted || row == nullptr)
+		return;
+
+	Source *source = SourceFor(collector, relation);
+	if (source == nullptr)
+		return;
+	if (collector->run == nullptr || collector->run->source != source)
+		collector->run =
+			AddRun(collector->batch, source, txn->final_lsn, txn->xact_time.commit_time);
+	// The reorder buffer frees the TOAST chunks it assembled after this callback.
+	if (HeapTupleHasExternal(row))
+		row = toast_flatten_tuple(row, RelationGetDescr(relation));
+	AddRow(collector->batch, collector->run, row);
+	collector->touched = true;
+}
+
+static void
+ApplyHandlerChange(Collector *collector, HandlerChange *change)
+{
+	Batch *batch = collector->batch;
+
+	if (change->retired)
+		collector->handlers = list_delete_ptr(collector->handlers, change->handler);
+	else
+		AddHandler(collector, change->handler);
+	collector->handlers_changed = true;
+
+	MemoryContext old = MemoryContextSwitchTo(batch->context);
+	HandlerChange *copy = (HandlerChange *)palloc(sizeof(HandlerChange));
+	*copy = *change;
+	batch->handler_changes = lappend(batch->handler_changes, copy);
+	MemoryContextSwitchTo(old);
+}
+
+void
+CollectCommit(Collector *collector, ReorderBufferTXN *txn)
+{
+	ListCell *lc;
+
+	if (collector->touched || collector->pending != NIL)
+		AddXid(collector->batch, txn->xid);
+	foreach (lc, collector->pending)
+		ApplyHandlerChange(collector, (HandlerChange *)lfirst(lc));
+	if (collector->pending != NIL)
+		ForgetSources(collector);
+	list_free_deep(collector->pending);
+	collector->pending = NIL;
+	collector->run = nullptr;
+	collector->touched = false;
+	collector->move_root = InvalidOid;
+}
+
+} // namespace pgq_ext::decode

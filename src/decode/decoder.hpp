@@ -1,0 +1,26 @@
+// Reads the WAL of this database and fills batches with events, in commit order.
+//
+// Lives as long as its process holds the slot. An error leaves it unusable: the process exits and a new one starts.
+#pragma once
+
+#include "decode/collector.hpp"
+#include "decode/event.hpp"
+
+namespace pgq_ext::decode {
+
+struct Decoder;
+
+// Starts decoding at the transactions that commit after start. The process must hold the slot (AcquireSlot), and
+// start must not be before the slot's confirmed position. Lives in the current memory context.
+Decoder *StartDecoding(Collector *collector, XLogRecPtr start);
+
+// Reads on until the batch is full or the flushed WAL has been read: true in the latter case.
+bool ReadWal(Decoder *decoder, Batch *batch);
+
+// Position behind the last record read: every earlier commit has been handed to the batch.
+XLogRecPtr Position(const Decoder *decoder);
+
+// Tells the slot that everything before lsn has become durable jobs: the server may let go of older WAL.
+void Confirm(Decoder *decoder, XLogRecPtr lsn);
+
+} // namespace pgq_ext::decode
