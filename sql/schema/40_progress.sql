@@ -6,8 +6,8 @@ CREATE TABLE @extschema@.pgq_progress (
     installed_lsn     pg_lsn NOT NULL,
     last_lsn          pg_lsn,
     next_position     bigint NOT NULL DEFAULT 1,
-    system_identifier bigint,
-    database          oid,
+    system_identifier bigint NOT NULL,
+    database          oid    NOT NULL,
     slot_name         name
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which the WAL has become jobs';
@@ -24,3 +24,10 @@ CREATE TABLE @extschema@.pgq_event_error (
     lsn         pg_lsn      NOT NULL
 );
 COMMENT ON TABLE @extschema@.pgq_event_error IS 'events that a handler could not turn into a job';
+
+INSERT INTO @extschema@.pgq_progress (installed_lsn, system_identifier, database)
+    SELECT pg_current_wal_insert_lsn(), c.system_identifier, d.oid
+    FROM pg_control_system() c, pg_database d
+    WHERE d.datname = current_database();
+INSERT INTO @extschema@.pgq_queue (queue, max_attempts, lease, backoff, max_backoff)
+    VALUES ('default', 5, interval '30 s', interval '1 s', interval '5 min');

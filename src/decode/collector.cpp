@@ -27,7 +27,7 @@ struct Collector {
 	OwnTables own;
 	Batch *batch;
 	List *handlers; // active, of Handler *
-	bool handlers_changed;
+	bool tables_changed;
 	HTAB *sources; // by relid, of the present batch; nullptr: build anew
 	HTAB *moves;   // deletes that are half of a cross-partition UPDATE, by LSN
 
@@ -43,8 +43,10 @@ static Collector *invalidated; // the process has one collector; relcache callba
 static void
 RelcacheCallback(Datum, Oid)
 {
-	if (invalidated != nullptr)
-		ForgetSources(invalidated);
+	if (invalidated == nullptr)
+		return;
+	ForgetSources(invalidated);
+	invalidated->tables_changed = true;
 }
 
 Collector *
@@ -56,7 +58,7 @@ NewCollector(const OwnTables &own, Batch *batch)
 	collector->context = CurrentMemoryContext;
 	collector->own = own;
 	collector->batch = batch;
-	collector->handlers_changed = true;
+	collector->tables_changed = true;
 	ctl.keysize = sizeof(XLogRecPtr);
 	ctl.entrysize = sizeof(MoveEntry);
 	ctl.hcxt = CurrentMemoryContext;
@@ -74,7 +76,7 @@ AddHandler(Collector *collector, Handler *handler)
 	MemoryContext old = MemoryContextSwitchTo(collector->context);
 
 	collector->handlers = lappend(collector->handlers, handler);
-	collector->handlers_changed = true;
+	collector->tables_changed = true;
 	MemoryContextSwitchTo(old);
 	ForgetSources(collector);
 }
@@ -86,11 +88,11 @@ ActiveHandlers(Collector *collector)
 }
 
 bool
-TakeHandlersChanged(Collector *collector)
+TakeTablesChanged(Collector *collector)
 {
-	bool changed = collector->handlers_changed;
+	bool changed = collector->tables_changed;
 
-	collector->handlers_changed = false;
+	collector->tables_changed = false;
 	return changed;
 }
 
@@ -298,7 +300,7 @@ ApplyHandlerChange(Collector *collector, HandlerChange *change)
 		collector->handlers = list_delete_ptr(collector->handlers, change->handler);
 	else
 		AddHandler(collector, change->handler);
-	collector->handlers_changed = true;
+	collector->tables_changed = true;
 
 	MemoryContext old = MemoryContextSwitchTo(batch->context);
 	HandlerChange *copy = (HandlerChange *)palloc(sizeof(HandlerChange));

@@ -31,8 +31,8 @@ void AddHandler(Collector *collector, Handler *handler);
 // The handlers that apply at the stream's position.
 List *ActiveHandlers(Collector *collector);
 
-// True once after the set of active handlers has changed.
-bool TakeHandlersChanged(Collector *collector);
+// True once after handlers, or the definition of any table, may have changed.
+bool TakeTablesChanged(Collector *collector);
 
 // Forgets what is known of tables that may have changed shape, and of the batch that was reset.
 void ForgetSources(Collector *collector);

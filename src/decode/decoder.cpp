@@ -1,7 +1,6 @@
 // Reading the WAL: see decoder.hpp.
 #include "decode/decoder.hpp"
 
-#include "decode/plugin.hpp"
 #include "decode/skip.hpp"
 #include "pg/compat.hpp"
 
@@ -58,7 +57,6 @@ StartDecoding(Collector *collector, XLogRecPtr start)
 	decoder->context = CurrentMemoryContext;
 	decoder->owner = CurrentResourceOwner;
 	decoder->collector = collector;
-	SetPluginCollector(collector);
 
 	// Inside a transaction: outside one the server would mark this process as one that only decodes, and VACUUM would
 	// no longer respect the snapshots that it writes jobs with.

@@ -6,8 +6,12 @@
 
 extern "C" {
 #include "access/xlogreader.h"
+#include "catalog/pg_database.h"
+#include "pgstat.h"
 #include "replication/reorderbuffer.h"
 #include "replication/slot.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
 }
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 160000
@@ -52,6 +56,27 @@ inline bool
 SlotIsInvalidated(const ReplicationSlot *slot)
 {
 	return XLogRecPtrIsInvalid(slot->data.restart_lsn);
+}
+
+// 16 renamed t_id.
+inline Oid
+TableOf(const PgStat_TableXactStatus *counts)
+{
+	return counts->parent->t_id;
+}
+
+// 17 replaced it by MyProcNumber.
+inline int
+ProcNumber()
+{
+	return MyProc->pgprocno;
+}
+
+// 16 made it one function for all kinds of objects.
+inline bool
+OwnsDatabase(Oid database, Oid role)
+{
+	return pg_database_ownercheck(database, role);
 }
 
 } // namespace pgq_ext::pg

@@ -1,6 +1,9 @@
 // The border with the server: the one place that includes its headers, and the few repairs C++ needs.
 #pragma once
 
+// Before 16 the server's macro is empty, and -fvisibility=hidden would hide what it looks up by name.
+#define PGDLLEXPORT __attribute__((visibility("default")))
+
 extern "C" {
 #include "postgres.h"
 

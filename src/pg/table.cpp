@@ -29,9 +29,13 @@ Open(Oid schema, const char *name)
 	table.relation = table_open(RelationNamed(schema, name), RowExclusiveLock);
 	table.estate = CreateExecutorState();
 	table.info = makeNode(ResultRelInfo);
-	InitResultRelInfo(table.info, table.relation, 1, nullptr, 0);
+	// Range table index 0: which columns an update changes is not known, and every index is told
+	// that its entry is the same as before. That hint makes an index look for dead entries before
+	// it splits a page.
+	InitResultRelInfo(table.info, table.relation, 0, nullptr, 0);
 	ExecOpenIndices(table.info, false);
 	table.row = table_slot_create(table.relation, nullptr);
+	table.spare = table_slot_create(table.relation, nullptr);
 	table.changed = MakeSingleTupleTableSlot(RelationGetDescr(table.relation), &TTSOpsVirtual);
 	return table;
 }
@@ -40,6 +44,7 @@ void
 Close(Table *table)
 {
 	ExecDropSingleTupleTableSlot(table->row);
+	ExecDropSingleTupleTableSlot(table->spare);
 	ExecDropSingleTupleTableSlot(table->changed);
 	ExecCloseIndices(table->info);
 	FreeExecutorState(table->estate);
@@ -58,16 +63,18 @@ IndexNamed(const Table &table, const char *name)
 Snapshot
 FreshSnapshot()
 {
+	CommandCounterIncrement();
 	return RegisterSnapshot(GetLatestSnapshot());
 }
 
 Scan
-BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys)
+BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys,
+		  TupleTableSlot *slot)
 {
 	Scan scan;
 
 	scan.desc = index_beginscan(table.relation, IndexNamed(table, index), snapshot, nkeys, 0);
-	scan.row = table.row;
+	scan.row = slot != nullptr ? slot : table.row;
 	index_rescan(scan.desc, keys, nkeys, nullptr, 0);
 	return scan;
 }
@@ -118,25 +125,34 @@ OutcomeOf(TM_Result result)
 	elog(ERROR, "unexpected result %d of changing a row", (int)result);
 }
 
-Outcome
-Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait)
+static Outcome
+LockInto(const Table &table, TupleTableSlot *slot, ItemPointer tid, Snapshot snapshot,
+		 LockTupleMode mode, Wait wait, Version version)
 {
 	TM_FailureData failure;
+	LockWaitPolicy policy = wait == Wait::Yes ? LockWaitBlock : LockWaitSkip;
+	uint8 flags = version == Version::Newest ? TUPLE_LOCK_FLAG_FIND_LAST_VERSION : 0;
 
-	return OutcomeOf(table_tuple_lock(table.relation, tid, snapshot, table.row,
-									  GetCurrentCommandId(true), mode,
-									  wait == Wait::Yes ? LockWaitBlock : LockWaitSkip,
-									  TUPLE_LOCK_FLAG_FIND_LAST_VERSION, &failure));
+	return OutcomeOf(table_tuple_lock(table.relation, tid, snapshot, slot,
+									  GetCurrentCommandId(true), mode, policy, flags, &failure));
 }
 
-bool
-BeingChanged(const Table &table, ItemPointer tid)
+Outcome
+Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait,
+	 Version version)
+{
+	return LockInto(table, table.row, tid, snapshot, mode, wait, version);
+}
+
+Standing
+StandingOf(const Table &table, ItemPointer tid)
 {
 	SnapshotData dirty;
 
 	InitDirtySnapshot(dirty);
-	return table_tuple_fetch_row_version(table.relation, tid, &dirty, table.row) &&
-		   TransactionIdIsValid(dirty.xmax);
+	if (!table_tuple_fetch_row_version(table.relation, tid, &dirty, table.spare))
+		return Standing::Gone;
+	return TransactionIdIsValid(dirty.xmax) ? Standing::BeingChanged : Standing::Current;
 }
 
 static void
@@ -153,12 +169,26 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 	LockTupleMode mode;
 	bool update_indexes;
 
-	Outcome outcome = OutcomeOf(table_tuple_update(
-		table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot, InvalidSnapshot,
-		wait == Wait::Yes, &failure, &mode, &update_indexes));
+	Outcome outcome = OutcomeOf(
+		table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot,
+						   InvalidSnapshot, wait == Wait::Yes, &failure, &mode, &update_indexes));
 	if (outcome == Outcome::Done && update_indexes)
 		InsertIndexEntries(table, table.changed, true);
 	return outcome;
+}
+
+Outcome
+UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot)
+{
+	Outcome outcome = Update(table, tid, snapshot, Wait::No);
+
+	if (outcome != Outcome::Busy)
+		return outcome;
+	outcome = LockInto(table, table.spare, tid, snapshot, LockTupleNoKeyExclusive, Wait::No,
+					   Version::This);
+	if (outcome != Outcome::Done)
+		return outcome;
+	return Update(table, tid, snapshot, Wait::Yes); // holds the lock: there is nothing to wait for
 }
 
 Outcome

@@ -1,11 +1,12 @@
 // One of our tables, read and written by known access paths.
 //
-// A queue table's statistics are always wrong, so no planner is asked: rows are found through a named index and
-// changed with the table access method, as ExecSimpleRelationUpdate in execReplication.c does for apply workers.
-// Triggers and rules are not run and privileges are not checked: who may call is decided by EXECUTE on our functions.
+// A queue table's statistics are always wrong, so no planner is asked: rows are found through a
+// named index and changed with the table access method, as ExecSimpleRelationUpdate in
+// execReplication.c does for apply workers. Triggers and rules are not run and privileges are not
+// checked: who may call is decided by EXECUTE on our functions.
 //
-// Everything here lives in the memory context current at Open and is released by transaction abort like any
-// relation, so none of these types has a destructor.
+// Everything here lives in the memory context current at Open and is released by transaction abort
+// like any relation, so none of these types has a destructor.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -17,10 +18,12 @@ struct Table {
 	ResultRelInfo *info;
 	EState *estate;
 	TupleTableSlot *row;     // what Scan::Next and Lock found last
+	TupleTableSlot *spare;   // for a second look while row is in use
 	TupleTableSlot *changed; // scratch for the row to write
 };
 
-// Opens schema.name with its indexes for writing, in RowExclusiveLock. undefined_table (42P01) when it is missing.
+// Opens schema.name with its indexes for writing, in RowExclusiveLock. undefined_table (42P01) when
+// it is missing.
 Table Open(Oid schema, const char *name);
 
 // Closes the table; its lock stays until the transaction ends.
@@ -39,35 +42,56 @@ enum class Outcome {
 	Changed, // updated or deleted since the snapshot, or by this very command
 };
 
-// A snapshot of what is committed now, whatever the isolation level, plus this transaction's own changes up to here.
-// Registered; release with UnregisterSnapshot.
+// A snapshot of what is committed now, whatever the isolation level, plus this transaction's own
+// changes up to here: it begins a new command, so that what was written before it can be seen, and
+// changed again, after it. Registered; release with UnregisterSnapshot.
 Snapshot FreshSnapshot();
 
-// Rows of a table in the order of an index. Keys as for index_rescan, on leading columns of the index.
+// Rows of a table in the order of an index. Keys as for index_rescan, on leading columns of the
+// index.
 struct Scan {
 	IndexScanDesc desc;
 	TupleTableSlot *row;
 
-	// Steps to the next row visible in the snapshot; false at the end. The row stays in row until the next step.
+	// Steps to the next row visible in the snapshot; false at the end. The row stays in row until
+	// the next step.
 	bool Next(ScanDirection direction = ForwardScanDirection);
 	void End();
 };
-Scan BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys);
+// slot: where the rows go; nullptr for table.row.
+Scan BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys,
+			   TupleTableSlot *slot = nullptr);
 
 // Finds the row whose index key (one column, bigint) equals value, into table.row.
 bool FindByInt64(const Table &table, const char *index, Snapshot snapshot, int64 value);
 
 enum class Wait { No, Yes };
 
-// Locks the row at tid in mode and fetches its newest committed version into table.row; tid becomes that version's.
-// A version that a transaction in progress is writing is not locked with it: see BeingChanged.
-Outcome Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait);
+// Which version of a row to lock: the one at the given tid or none, or whatever it has become.
+enum class Version { This, Newest };
 
-// Whether a transaction in progress (not this one) is updating or deleting the version at tid. Locking it is not.
-bool BeingChanged(const Table &table, ItemPointer tid);
+// Locks the row at tid in mode and fetches the locked version into table.row; tid becomes that
+// version's. LockTupleKeyShare goes by the version at tid even when it has been replaced, or is
+// just being: see StandingOf.
+Outcome Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait,
+			 Version version = Version::Newest);
 
-// Replaces the row at tid by table.changed (whose tts_tid is set to the new version's) and maintains the indexes.
+enum class Standing {
+	Current,      // the newest version, and nobody is changing it
+	BeingChanged, // a transaction in progress (not this one) is updating or deleting it
+	Gone,         // updated or deleted, by a committed transaction or this one
+};
+
+// What has become of the version at tid; locks don't count. Uses table.spare.
+Standing StandingOf(const Table &table, ItemPointer tid);
+
+// Replaces the row at tid by table.changed (whose tts_tid is set to the new version's) and
+// maintains the indexes.
 Outcome Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait);
+
+// Update that never waits, also where the row carries locks that don't conflict with it (Update
+// takes any lock for Busy). A row that is Changed is left alone.
+Outcome UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot);
 
 // Deletes the row at tid.
 Outcome Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait);
@@ -75,13 +99,15 @@ Outcome Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait
 // Inserts table.changed and maintains the indexes.
 void Insert(const Table &table);
 
-// Copies table.row into table.changed, as a virtual row that borrows from it, for single columns to be set.
+// Copies table.row into table.changed, as a virtual row that borrows from it, for single columns to
+// be set.
 void StartChange(const Table &table);
 
 // Starts an empty row in table.changed: every column NULL.
 void StartRow(const Table &table);
 
-// Column access by attribute number (from 1). The row of a read is table.row, of a write table.changed.
+// Column access by attribute number (from 1). The row of a read is table.row, of a write
+// table.changed.
 inline Datum
 Get(TupleTableSlot *row, int column, bool *isnull)
 {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pg/postgres.hpp"
+#include "process/latency.hpp"
 
 extern "C" {
 #include "port/atomics.h"
@@ -20,19 +21,18 @@ enum class State {
 	CreatingSlot, // waits for the transactions that were running when it began
 	Streaming,    // converts
 	Failed,       // ended with an error; the launcher starts it again after a pause
-	Held,         // asked to leave for DROP DATABASE and the like
+	Held,         // asked to leave: a command like DROP DATABASE has locked the database
 };
 
 constexpr int kFilterBits = 8192;
-constexpr int kLatencyBuckets = 256;
 
 struct Database {
-	// Under the lock.
-	Oid database; // InvalidOid: free
-	pid_t pid;    // 0: no enqueuer is running
-	int procno;   // of the enqueuer, for its latch
+	// Under the lock. database and pid may be read without it, by those who can stand a stale answer.
+	Oid database;   // InvalidOid: free
+	pid_t pid;      // 0: no enqueuer is running
+	int procno;     // of the enqueuer, for its latch; -1: none
+	bool announced; // CREATE EXTENSION committed since the last start: exit 0 doesn't free the entry
 	State state;
-	pid_t holder; // backend whose command waits until it has the database without an enqueuer; 0: none
 	TimestampTz last_error_at;
 	char last_error[512];
 	char slot_name[NAMEDATALEN];
@@ -44,9 +44,9 @@ struct Database {
 	pg_atomic_uint64 latency[kLatencyBuckets]; // see latency.hpp
 	ConditionVariable progressed;              // broadcast when last_lsn or pid moves
 
-	// Written by committing backends.
+	// Written by committing backends and the enqueuer.
 	pg_atomic_uint32 sleeping; // the enqueuer is about to wait for its latch, or does
-	pg_atomic_uint64 wake_lsn; // a commit that touched a captured table ended here
+	pg_atomic_uint64 wake_lsn; // a commit that touched a captured table ended here; only rises
 	pg_atomic_uint64 next_due; // TimestampTz: a job becomes due then; PG_UINT64_MAX: none known
 
 	// Which tables are captured, as a set of hash bits: a false positive only wakes the enqueuer in vain.
@@ -74,6 +74,14 @@ void SetState(Database *db, State state);
 void SetSlotName(Database *db, const char *slot_name);
 void RecordError(Database *db, const char *message);
 
+// Counts a job that became visible so many microseconds after its event's commit.
+void CountLatency(Database *db, uint64 microseconds);
+
+// The timer's protocol: ForgetDue, then look in the job table with a newer snapshot, then NoteDue what is left there.
+// A backend notes its due time when its commit is visible, so one that the snapshot missed is noted after ForgetDue.
+void ForgetDue(Database *db);
+bool NoteDue(Database *db, TimestampTz due); // true: it is earlier than what was known
+
 // Replaces the set of captured tables.
 void SetCaptured(Database *db, const Oid *relids, int n);
 
@@ -81,13 +89,16 @@ void SetCaptured(Database *db, const Oid *relids, int n);
 void PublishProgress(Database *db, XLogRecPtr lsn);
 
 // Waits for the latch until something happens or the timeout (milliseconds) is over; wakes no later than next_due.
-// Returns at once when a commit was announced beyond position.
+// Returns at once when a commit was announced beyond position, the end of the last record that was read.
 void Sleep(Database *db, XLogRecPtr position, long timeout);
 
 // --- the backends' side --------------------------------------------------------------------------------------------
 
 // Asks the launcher to look whether this database has the extension, once this transaction has committed.
 void AnnounceAtCommit();
+
+// Wakes the enqueuer: a commit that may concern it ended at lsn.
+void Wake(Database *db, XLogRecPtr lsn);
 
 // Waits until everything before lsn has become jobs. query_canceled (57014) when it takes longer than timeout ms;
 // object_not_in_prerequisite_state (55000) when no enqueuer can run, with the setting to change as HINT.

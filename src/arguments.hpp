@@ -1,0 +1,20 @@
+// Checks of what callers pass to our SQL functions. Each error names the argument.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+namespace pgq_ext {
+
+// null_value_not_allowed (22004) when argument number n, called name, is NULL.
+void RequireNotNull(FunctionCallInfo fcinfo, int n, const char *name);
+
+// The interval argument; nullptr when it is NULL. invalid_parameter_value (22023) unless it leads
+// from now to a later time, by no more than 10,000 years.
+const Interval *SpanArgument(FunctionCallInfo fcinfo, int n, const char *name);
+
+// The text argument, not toasted; NULL stays NULL.
+NullableDatum TextArgument(FunctionCallInfo fcinfo, int n);
+
+NullableDatum NullableArgument(FunctionCallInfo fcinfo, int n);
+
+} // namespace pgq_ext

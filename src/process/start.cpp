@@ -1,0 +1,151 @@
+// How an enqueuer begins: see start.hpp.
+#include "process/start.hpp"
+
+#include "decode/plugin.hpp"
+#include "decode/slot.hpp"
+#include "pg/table.hpp"
+#include "process/watch.hpp"
+#include "queue/catch_up.hpp"
+
+extern "C" {
+#include "commands/dbcommands.h"
+}
+
+namespace pgq_ext::process {
+
+static decode::Collector *
+CollectorFor(Enqueuer *enqueuer)
+{
+	decode::OwnTables own;
+
+	own.handler = pg::RelationNamed(enqueuer->extension.schema, "pgq_handler");
+	own.request = pg::RelationNamed(enqueuer->extension.schema, "pgq_request");
+	MemoryContext old = MemoryContextSwitchTo(enqueuer->context);
+	decode::Collector *collector = decode::NewCollector(own, enqueuer->batch);
+	decode::SetPluginCollector(collector);
+	MemoryContextSwitchTo(old);
+	return collector;
+}
+
+// Makes a slot, which takes until the transactions that are running now have ended. In a transaction, but without an
+// xid or a snapshot: nothing may wait for us that we wait for.
+static XLogRecPtr
+MakeSlot(Enqueuer *enqueuer)
+{
+	SetState(enqueuer->db, State::CreatingSlot);
+	decode::DropSlot();
+	StartTransactionCommand();
+	XLogRecPtr start = decode::CreateSlot();
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(enqueuer->context);
+	CurrentResourceOwner = enqueuer->owner;
+	return start;
+}
+
+static void
+WarnOfGap(const queue::Gap &gap)
+{
+	ereport(WARNING,
+			(errmsg("events committed between %X/%X and %X/%X could not be recovered",
+					(uint32)(gap.from >> 32), (uint32)gap.from, (uint32)(gap.to >> 32),
+					(uint32)gap.to),
+			 errdetail("The replication slot was lost, and the WAL since the last position is no longer "
+					   "there."),
+			 errhint("Rows inserted in that time have no jobs; see max_slot_wal_keep_size.")));
+}
+
+// Starts with a new slot. What committed since from, and before the slot, becomes jobs in one transaction with the new
+// position; the slot is made permanent just before. After a crash between the two, slot and position don't fit, and all
+// of this is done again.
+static bool
+StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
+{
+	queue::Gap gap = {};
+	MemoryContext old = CurrentMemoryContext;
+
+	gap.from = from;
+	if (!InTransaction(enqueuer, [&]() {
+			MemoryContextSwitchTo(enqueuer->context);
+			gap.handlers_before = queue::ReadHandlerIds(enqueuer->extension.schema);
+			MemoryContextSwitchTo(old);
+		}))
+		return false;
+	gap.to = MakeSlot(enqueuer);
+	bool complete = true;
+	if (!InTransaction(enqueuer, [&]() {
+			complete = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector,
+									  enqueuer->batch, gap);
+		}))
+		return false;
+	if (!complete)
+		WarnOfGap(gap);
+	decode::PersistSlot();
+	if (!WriteBatch(enqueuer))
+		return false;
+	XLogFlush(XactLastCommitEnd);
+	return true;
+}
+
+// Where the recorded position and the slot do not fit, the slot can't give what was committed in between.
+static bool
+SlotFits(const queue::Progress &progress)
+{
+	XLogRecPtr confirmed;
+
+	switch (decode::AcquireSlot(&confirmed)) {
+	case decode::SlotStatus::Usable:
+		return progress.same_cluster && !XLogRecPtrIsInvalid(progress.last_lsn) &&
+			   confirmed <= progress.last_lsn;
+	case decode::SlotStatus::Missing:
+	case decode::SlotStatus::Lost:
+		break;
+	}
+	return false;
+}
+
+static bool
+StartWithNewSlot(Enqueuer *enqueuer)
+{
+	const queue::Progress &progress = enqueuer->progress;
+
+	if (!progress.same_cluster) {
+		ereport(LOG, (errmsg("database \"%s\" was restored or copied: rows that are there make no jobs",
+							 get_database_name(MyDatabaseId))));
+		return StartAnew(enqueuer, InvalidXLogRecPtr);
+	}
+	if (XLogRecPtrIsInvalid(progress.last_lsn))
+		return StartAnew(enqueuer, progress.installed_lsn);
+	ereport(WARNING, (errmsg("the replication slot of the enqueuer was lost; making a new one")));
+	return StartAnew(enqueuer, progress.last_lsn);
+}
+
+bool
+Start(Enqueuer *enqueuer)
+{
+	char slot_name[NAMEDATALEN];
+
+	if (!InTransaction(enqueuer, [&]() {
+			enqueuer->progress = queue::ReadProgress(enqueuer->extension.schema);
+			enqueuer->collector = CollectorFor(enqueuer);
+		}))
+		return false;
+	decode::SlotName(slot_name);
+	SetSlotName(enqueuer->db, slot_name);
+	if (SlotFits(enqueuer->progress)) {
+		if (!InTransaction(enqueuer, [&]() {
+				queue::ResumeHandlers(enqueuer->extension.schema, enqueuer->collector);
+			}))
+			return false;
+	} else if (!StartWithNewSlot(enqueuer)) {
+		return false;
+	}
+	if (!WatchTables(enqueuer))
+		return false;
+	// Whatever became due, or was postponed, while nobody watched.
+	enqueuer->postponed = true;
+	NoteDue(enqueuer->db, GetCurrentTimestamp());
+	enqueuer->decoder = decode::StartDecoding(enqueuer->collector, enqueuer->progress.last_lsn);
+	return true;
+}
+
+} // namespace pgq_ext::process

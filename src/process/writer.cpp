@@ -1,0 +1,216 @@
+// The enqueuer's transactions: see writer.hpp.
+#include "process/writer.hpp"
+
+#include "pg/try.hpp"
+#include "queue/converter.hpp"
+#include "queue/request.hpp"
+#include "queue/timer.hpp"
+#include "settings.hpp"
+
+extern "C" {
+#include "catalog/pg_extension.h"
+#include "pgstat.h"
+#include "replication/origin.h"
+#include "storage/procarray.h"
+#include "utils/resowner.h"
+}
+
+namespace pgq_ext::process {
+
+// When nothing concerns us the position is still recorded after this much WAL, so that the slot can move. Recording it
+// costs some 300 bytes of WAL itself, so an idle server stays idle.
+constexpr uint64 kRecordProgressBytes = 256 * 1024;
+
+// Due jobs moved per transaction: few enough not to hold up the stream.
+constexpr int kDueJobs = 1000;
+
+// A cancellation that found its job in somebody's hands is tried again after this time.
+constexpr int kPostponedMs = 500;
+
+Enqueuer *
+NewEnqueuer(Database *db)
+{
+	Enqueuer *enqueuer = (Enqueuer *)palloc0(sizeof(Enqueuer));
+
+	enqueuer->context = CurrentMemoryContext;
+	enqueuer->owner = CurrentResourceOwner;
+	enqueuer->db = db;
+	enqueuer->batch = decode::NewBatch(enqueuer->context);
+	return enqueuer;
+}
+
+XLogRecPtr
+Position(const Enqueuer *enqueuer)
+{
+	return Max(enqueuer->progress.last_lsn, enqueuer->batch->end);
+}
+
+bool
+ShouldWrite(const Enqueuer *enqueuer)
+{
+	return !decode::IsEmpty(*enqueuer->batch) ||
+		   enqueuer->batch->end > enqueuer->progress.last_lsn + kRecordProgressBytes;
+}
+
+bool
+BeginTransaction(Enqueuer *enqueuer)
+{
+	StartTransactionCommand();
+	enqueuer->extension = pg::LockExtension();
+	if (!OidIsValid(enqueuer->extension.oid)) {
+		AbortTransaction(enqueuer);
+		return false;
+	}
+	PushActiveSnapshot(GetTransactionSnapshot());
+	// Nothing of ours is an event, and nobody replicates it by accident; the plugin filters this origin out.
+	replorigin_session_origin = DoNotReplicateId;
+	return true;
+}
+
+static void
+Leave(Enqueuer *enqueuer)
+{
+	replorigin_session_origin = InvalidRepOriginId;
+	MemoryContextSwitchTo(enqueuer->context);
+	CurrentResourceOwner = enqueuer->owner;
+}
+
+void
+CommitTransaction(Enqueuer *enqueuer)
+{
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	Leave(enqueuer);
+	pgstat_report_stat(false);
+}
+
+void
+AbortTransaction(Enqueuer *enqueuer)
+{
+	AbortCurrentTransaction();
+	Leave(enqueuer);
+}
+
+// A commit can be read from the WAL before its transaction counts as ended; jobs must not be seen before their events.
+static void
+WaitUntilVisible(const decode::Batch *batch)
+{
+	for (int i = 0; i < batch->nxids; i++)
+		if (TransactionIdIsInProgress(batch->xids[i]))
+			XactLockTableWait(batch->xids[i], nullptr, nullptr, XLTW_None);
+}
+
+static void
+WriteJobs(Enqueuer *enqueuer, queue::Care care, queue::Progress *progress, queue::Tally *tally)
+{
+	WaitUntilVisible(enqueuer->batch);
+	*tally = queue::Convert(enqueuer->extension.schema, enqueuer->batch, &progress->next_position,
+							care, settings::expression_timeout);
+	progress->last_lsn = enqueuer->batch->end;
+	queue::WriteProgress(enqueuer->extension.schema, progress);
+}
+
+// Tries the fast way; when anything fails, whatever it was, everything again with each evaluation on its own. What fails
+// then is not an expression's fault.
+static bool
+WriteWithCare(Enqueuer *enqueuer, queue::Progress *progress, queue::Tally *tally)
+{
+	bool installed = true;
+
+	*progress = enqueuer->progress;
+	ErrorData *error = pg::Try([&]() {
+		installed = InTransaction(
+			enqueuer, [&]() { WriteJobs(enqueuer, queue::Care::None, progress, tally); });
+	});
+	if (error == nullptr)
+		return installed;
+	AbortTransaction(enqueuer);
+	FreeErrorData(error);
+	*progress = enqueuer->progress;
+	return InTransaction(enqueuer,
+						 [&]() { WriteJobs(enqueuer, queue::Care::Full, progress, tally); });
+}
+
+static void
+CountLatencies(Enqueuer *enqueuer)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	ListCell *lc;
+
+	foreach (lc, enqueuer->batch->runs) {
+		decode::Run *run = (decode::Run *)lfirst(lc);
+		if (!run->source->requests)
+			CountLatency(enqueuer->db, (uint64)Max(0, now - run->committed_at));
+	}
+}
+
+static void
+Count(Enqueuer *enqueuer, const queue::Tally &tally)
+{
+	Database *db = enqueuer->db;
+
+	CountLatencies(enqueuer);
+	pg_atomic_fetch_add_u64(&db->events, tally.events);
+	pg_atomic_fetch_add_u64(&db->jobs, tally.jobs);
+	pg_atomic_fetch_add_u64(&db->errors, tally.errors);
+	if (tally.jobs > 0)
+		pg_atomic_write_u64(&db->last_converted_at, (uint64)GetCurrentTimestamp());
+}
+
+bool
+WriteBatch(Enqueuer *enqueuer)
+{
+	queue::Progress progress;
+	queue::Tally tally = {};
+
+	if (!WriteWithCare(enqueuer, &progress, &tally))
+		return false;
+	enqueuer->progress = progress;
+	if (tally.postponed) {
+		enqueuer->postponed = true;
+		NoteDue(enqueuer->db, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kPostponedMs));
+	}
+	Count(enqueuer, tally);
+	NoteWritten(&enqueuer->durable, progress.last_lsn, XactLastCommitEnd);
+	decode::ResetBatch(enqueuer->batch);
+	decode::ForgetSources(enqueuer->collector);
+	return true;
+}
+
+// One transaction of due jobs. What the timers leave for later is returned as the time to come again.
+static TimestampTz
+MoveJobs(Enqueuer *enqueuer, queue::Progress *progress)
+{
+	Oid schema = enqueuer->extension.schema;
+	TimestampTz now = GetCurrentTimestamp();
+	queue::Appender *appender = queue::OpenAppender(schema);
+	queue::TimerRun run =
+		queue::RunTimers(schema, now, kDueJobs, appender, &progress->next_position);
+
+	if (enqueuer->postponed) {
+		enqueuer->postponed = queue::DoPostponed(appender, schema) > 0;
+		if (enqueuer->postponed)
+			run.next_due = Min(run.next_due, TimestampTzPlusMilliseconds(now, kPostponedMs));
+	}
+	queue::CloseAppender(appender);
+	if (progress->next_position != enqueuer->progress.next_position)
+		queue::WriteProgress(schema, progress);
+	return run.limited ? now : run.next_due;
+}
+
+bool
+MoveDueJobs(Enqueuer *enqueuer)
+{
+	if ((TimestampTz)pg_atomic_read_u64(&enqueuer->db->next_due) > GetCurrentTimestamp())
+		return true;
+	ForgetDue(enqueuer->db);
+	queue::Progress progress = enqueuer->progress;
+	TimestampTz next_due = DT_NOEND;
+	if (!InTransaction(enqueuer, [&]() { next_due = MoveJobs(enqueuer, &progress); }))
+		return false;
+	enqueuer->progress = progress;
+	NoteDue(enqueuer->db, next_due);
+	return true;
+}
+
+} // namespace pgq_ext::process

@@ -1,0 +1,268 @@
+// Adding live jobs: see append.hpp.
+#include "queue/append.hpp"
+
+extern "C" {
+#include "access/detoast.h"
+#include "utils/hsearch.h"
+}
+
+namespace pgq_ext::queue {
+
+// What of a batch's keys is remembered at most. Beyond, all is forgotten, and jobs of the batch
+// itself are found and locked like any other.
+constexpr Size kKnownBytes = 16 * 1024 * 1024;
+
+// A longer key isn't remembered at all.
+constexpr Size kKnownKeyBytes = 1024;
+
+// Keys of one hash, in a hash table by hash.
+struct KnownKey {
+	Key key;
+	KnownKey *next;
+};
+
+struct KnownEntry {
+	int64 hash;
+	KnownKey *first;
+};
+
+// Where a new job stands in its key.
+enum class Place { Head, PerhapsHead, Behind };
+
+static void
+StartKnown(Appender *appender)
+{
+	HASHCTL control = {};
+
+	control.keysize = sizeof(int64);
+	control.entrysize = sizeof(KnownEntry);
+	control.hcxt = appender->known_context;
+	appender->known = hash_create("pgq_ext keys of a batch", 256, &control,
+								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+Appender *
+OpenAppender(Oid schema)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext appender", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	auto *appender = static_cast<Appender *>(palloc0(sizeof(Appender)));
+
+	appender->context = context;
+	appender->known_context =
+		AllocSetContextCreate(context, "pgq_ext known keys", ALLOCSET_DEFAULT_SIZES);
+	appender->row_context =
+		AllocSetContextCreate(context, "pgq_ext new job", ALLOCSET_DEFAULT_SIZES);
+	appender->jobs = pg::Open(schema, "pgq_job");
+	appender->snapshot = pg::FreshSnapshot();
+	StartKnown(appender);
+	MemoryContextSwitchTo(caller);
+	return appender;
+}
+
+void
+CloseAppender(Appender *appender)
+{
+	UnregisterSnapshot(appender->snapshot);
+	pg::Close(&appender->jobs);
+	MemoryContextDelete(appender->context);
+}
+
+void
+ForgetAppended(Appender *appender)
+{
+	MemoryContextReset(appender->known_context); // the hash table too
+	StartKnown(appender);
+	appender->stale = true;
+}
+
+static bool
+IsKnown(Appender *appender, const Key &key)
+{
+	auto *entry =
+		static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_FIND, nullptr));
+
+	for (KnownKey *known = entry != nullptr ? entry->first : nullptr; known != nullptr;
+		 known = known->next)
+		if (SameKey(known->key, key))
+			return true;
+	return false;
+}
+
+// Notes that this transaction has added a job of the key.
+static void
+Remember(Appender *appender, const Key &key)
+{
+	if (!key.present || IsKnown(appender, key))
+		return;
+	if (toast_raw_datum_size(key.key) > kKnownKeyBytes) {
+		appender->stale = true;
+		return;
+	}
+	if (MemoryContextMemAllocated(appender->known_context, true) > kKnownBytes)
+		ForgetAppended(appender);
+
+	bool found;
+	auto *entry =
+		static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_ENTER, &found));
+	if (!found)
+		entry->first = nullptr;
+
+	MemoryContext caller = MemoryContextSwitchTo(appender->known_context);
+	auto *known = static_cast<KnownKey *>(palloc(sizeof(KnownKey)));
+	*known = KnownKey{CopyKey(key), entry->first};
+	entry->first = known;
+	MemoryContextSwitchTo(caller);
+}
+
+// Takes care that the job in jobs.row, live in the snapshot, can't leave unnoticed before our
+// commit. Never waits.
+static pg::Outcome
+Hold(const pg::Table &jobs, Snapshot snapshot)
+{
+	ItemPointerData tid = jobs.row->tts_tid;
+	pg::Standing standing = pg::StandingOf(jobs, &tid);
+
+	if (standing == pg::Standing::Current) {
+		pg::Outcome outcome =
+			pg::Lock(jobs, &tid, snapshot, LockTupleKeyShare, pg::Wait::No, pg::Version::This);
+		if (outcome != pg::Outcome::Done)
+			return outcome;
+		standing = pg::StandingOf(jobs, &tid); // what was changed before the lock doesn't carry it
+	}
+	switch (standing) {
+	case pg::Standing::Current:
+		return pg::Outcome::Done;
+	case pg::Standing::BeingChanged:
+		return pg::Outcome::Busy;
+	case pg::Standing::Gone:
+		break;
+	}
+	return pg::Outcome::Changed;
+}
+
+static void
+Renew(Appender *appender)
+{
+	MemoryContext caller = MemoryContextSwitchTo(appender->context);
+
+	UnregisterSnapshot(appender->snapshot);
+	appender->snapshot = pg::FreshSnapshot();
+	appender->stale = false;
+	MemoryContextSwitchTo(caller);
+}
+
+// Rule 2 of keys.hpp.
+static Place
+FindPlace(Appender *appender, const Key &key)
+{
+	if (!key.present)
+		return Place::Head;
+	if (IsKnown(appender, key))
+		return Place::Behind;
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		if (appender->stale)
+			Renew(appender);
+		if (!FindLast(appender->jobs, appender->snapshot, key))
+			return Place::Head;
+		switch (Hold(appender->jobs, appender->snapshot)) {
+		case pg::Outcome::Done:
+			return Place::Behind;
+		case pg::Outcome::Busy:
+			return Place::PerhapsHead;
+		case pg::Outcome::Changed:
+			appender->stale = true;
+		}
+	}
+}
+
+static void
+SetPlace(const pg::Table &jobs, Place place)
+{
+	State state = place == Place::Behind ? State::Waiting : State::Ready;
+
+	pg::Set(jobs, column::kState, LetterDatum(state));
+	pg::Set(jobs, column::kVerified, BoolGetDatum(place != Place::PerhapsHead));
+}
+
+static void
+SetNullable(const pg::Table &jobs, int column, NullableDatum value)
+{
+	if (!value.isnull)
+		pg::Set(jobs, column, value.value);
+}
+
+static void
+StartJob(const pg::Table &jobs, const NewJob &job, const Key &key)
+{
+	using namespace column;
+
+	pg::StartRow(jobs);
+	pg::Set(jobs, kJobId, Int64GetDatum(job.job_id));
+	if (key.present)
+		pg::Set(jobs, kKeyHash, Int64GetDatum(key.hash));
+	pg::Set(jobs, kVisibleAt, TimestampTzGetDatum(job.visible_at));
+	pg::Set(jobs, kCreatedAt, TimestampTzGetDatum(job.created_at));
+	pg::Set(jobs, kPriority, Int32GetDatum(job.priority));
+	pg::Set(jobs, kAttempt, Int32GetDatum(job.attempt));
+	pg::Set(jobs, kFailures, Int32GetDatum(job.failures));
+	pg::Set(jobs, kHeld, BoolGetDatum(false));
+	pg::Set(jobs, kQueue, job.queue);
+	pg::Set(jobs, kHandler, job.handler);
+	SetNullable(jobs, kKey, job.key);
+	SetNullable(jobs, kLastError, job.last_error);
+	SetNullable(jobs, kArgs, job.args);
+}
+
+void
+Append(Appender *appender, const NewJob &job)
+{
+	const pg::Table &jobs = appender->jobs;
+	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
+	Key key = MakeKey(job.handler, job.key);
+	Place place = FindPlace(appender, key);
+
+	StartJob(jobs, job, key);
+	pg::Set(jobs, column::kPosition, Int64GetDatum(job.position));
+	SetPlace(jobs, place);
+	pg::Insert(jobs);
+	Remember(appender, key);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(appender->row_context);
+}
+
+void
+AppendScheduled(Appender *appender, const NewJob &job)
+{
+	const pg::Table &jobs = appender->jobs;
+	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
+
+	StartJob(jobs, job, MakeKey(job.handler, job.key));
+	pg::Set(jobs, column::kState, LetterDatum(State::Scheduled));
+	pg::Set(jobs, column::kVerified, BoolGetDatum(true));
+	pg::Insert(jobs);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(appender->row_context);
+}
+
+bool
+PlaceScheduled(Appender *appender, const pg::Table &jobs, int64 position)
+{
+	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
+	Job job = ReadJob(jobs.row);
+	Place place = FindPlace(appender, job.key);
+
+	pg::StartChange(jobs);
+	pg::Set(jobs, column::kPosition, Int64GetDatum(position));
+	SetPlace(jobs, place);
+	bool placed = pg::UpdateNoWait(jobs, &job.tid, appender->snapshot) == pg::Outcome::Done;
+	if (placed)
+		Remember(appender, job.key);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(appender->row_context);
+	return placed;
+}
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,136 @@
+// Moving jobs to the archive: see archive.hpp.
+#include "queue/archive.hpp"
+
+namespace pgq_ext::queue {
+
+JobTables
+OpenJobTables(Oid schema)
+{
+	return JobTables{pg::Open(schema, "pgq_job"), pg::Open(schema, "pgq_archive")};
+}
+
+void
+CloseJobTables(JobTables *tables)
+{
+	pg::Close(&tables->jobs);
+	pg::Close(&tables->archive);
+}
+
+static void
+CopyColumn(const pg::Table &archive, int to, TupleTableSlot *row, int from)
+{
+	archive.changed->tts_values[to - 1] = row->tts_values[from - 1];
+	archive.changed->tts_isnull[to - 1] = row->tts_isnull[from - 1];
+}
+
+// Writes the archive's row of a job. A value that lies in the job table's TOAST table is copied by
+// the insert.
+static void
+InsertArchived(const pg::Table &archive, TupleTableSlot *row, const Ending &ending)
+{
+	using namespace archive_column;
+
+	pg::StartRow(archive);
+	CopyColumn(archive, kJobId, row, column::kJobId);
+	CopyColumn(archive, kPosition, row, column::kPosition);
+	CopyColumn(archive, kVisibleAt, row, column::kVisibleAt);
+	CopyColumn(archive, kCreatedAt, row, column::kCreatedAt);
+	CopyColumn(archive, kPriority, row, column::kPriority);
+	CopyColumn(archive, kAttempt, row, column::kAttempt);
+	CopyColumn(archive, kQueue, row, column::kQueue);
+	CopyColumn(archive, kHandler, row, column::kHandler);
+	CopyColumn(archive, kKey, row, column::kKey);
+	CopyColumn(archive, kWorker, row, column::kWorker);
+	CopyColumn(archive, kLastError, row, column::kLastError);
+	CopyColumn(archive, kArgs, row, column::kArgs);
+	pg::Set(archive, kFinishedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+	pg::Set(archive, kFailures, Int32GetDatum(ending.failures));
+	pg::Set(archive, kStatus, LetterDatum(ending.status));
+	if (!ending.last_error.isnull)
+		pg::Set(archive, kLastError, ending.last_error.value);
+	if (!ending.result.isnull)
+		pg::Set(archive, kResult, ending.result.value);
+	pg::Insert(archive);
+}
+
+pg::Outcome
+MoveToArchive(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending)
+{
+	ItemPointerData tid = job.tid;
+	pg::Outcome outcome = pg::Delete(tables.jobs, &tid, snapshot, pg::Wait::Yes);
+
+	if (outcome == pg::Outcome::Done)
+		InsertArchived(tables.archive, tables.jobs.row, ending);
+	return outcome;
+}
+
+static Departed
+DepartedOf(const Job &job)
+{
+	return job.verified ? Departed::Verified : Departed::Unverified;
+}
+
+pg::Outcome
+Leave(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending)
+{
+	Key key = CopyKey(job.key);
+	pg::Outcome outcome = MoveToArchive(tables, snapshot, job, ending);
+
+	if (outcome == pg::Outcome::Done && IsHead(job))
+		PromoteNext(tables.jobs, key, job.position, DepartedOf(job));
+	return outcome;
+}
+
+// Locks the next job of the key if it will have to be promoted, without waiting.
+static pg::Outcome
+HoldNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
+		 Departed departed)
+{
+	if (!key.present || !FindNext(jobs, snapshot, key, position))
+		return pg::Outcome::Done;
+
+	Job next = ReadJob(jobs.row);
+	if (!NeedsPromotion(next, departed))
+		return pg::Outcome::Done;
+	return pg::Lock(jobs, &next.tid, snapshot, LockTupleNoKeyExclusive, pg::Wait::No,
+					pg::Version::This);
+}
+
+pg::Outcome
+LeaveNoWait(const JobTables &tables, Snapshot snapshot, ItemPointerData tid, const Ending &ending)
+{
+	const pg::Table &jobs = tables.jobs;
+	auto hold = [&] {
+		return pg::Lock(jobs, &tid, snapshot, LockTupleExclusive, pg::Wait::No, pg::Version::This);
+	};
+
+	pg::Outcome outcome = hold();
+	if (outcome != pg::Outcome::Done)
+		return outcome;
+	Job job = ReadJob(jobs.row);
+	if (IsHead(job)) {
+		Key key = CopyKey(job.key);
+		outcome = HoldNext(jobs, snapshot, key, job.position, DepartedOf(job));
+		if (outcome != pg::Outcome::Done)
+			return pg::Outcome::Busy;
+		outcome = hold(); // for the row: the lock is ours already
+		if (outcome != pg::Outcome::Done)
+			return outcome;
+		job = ReadJob(jobs.row);
+	}
+	return Leave(tables, snapshot, job, ending);
+}
+
+bool
+FindArchived(const pg::Table &archive, Snapshot snapshot, int64 job_id, Status *status)
+{
+	if (!pg::FindByInt64(archive, "pgq_archive_job_id", snapshot, job_id))
+		return false;
+
+	bool isnull;
+	*status =
+		static_cast<Status>(DatumGetChar(pg::Get(archive.row, archive_column::kStatus, &isnull)));
+	return true;
+}
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,333 @@
+// Events of before the slot: see catch_up.hpp.
+#include "queue/catch_up.hpp"
+
+#include "decode/commit_order.hpp"
+#include "pg/table.hpp"
+#include "queue/handler_table.hpp"
+
+extern "C" {
+#include "access/heaptoast.h"
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "storage/lmgr.h"
+}
+
+namespace pgq_ext::queue {
+
+// A handler version in the gap: it applies to transactions with after < order <= until.
+struct Version {
+	decode::Handler *handler;
+	uint32 after;
+	uint32 until;
+};
+
+// A row that one of the gap's transactions inserted.
+struct Found {
+	decode::Commit commit;
+	CommandId command;
+	int64 sequence; // in the order found
+	decode::Source *source;
+	HeapTuple row;
+};
+
+struct Search {
+	Oid schema;
+	decode::Batch *batch;
+	const decode::CommitOrder *commits; // nullptr: events of the gap are not to be had
+	List *versions;                     // of Version *
+	Found *found;
+	int64 nfound, max_found;
+};
+
+List *
+ReadHandlerIds(Oid schema)
+{
+	List *ids = NIL;
+	ListCell *lc;
+
+	foreach (lc, ReadHandlers(schema)) {
+		HandlerRow *row = (HandlerRow *)lfirst(lc);
+		if (row->handler.retired)
+			continue;
+		int64 *id = (int64 *)palloc(sizeof(int64));
+		*id = row->handler.id;
+		ids = lappend(ids, id);
+	}
+	return ids;
+}
+
+static bool
+Contains(const List *ids, int64 id)
+{
+	ListCell *lc;
+
+	foreach (lc, ids)
+		if (*(int64 *)lfirst(lc) == id)
+			return true;
+	return false;
+}
+
+static decode::Handler *
+LongLived(MemoryContext context, const decode::Handler &handler)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	decode::Handler *copy = (decode::Handler *)palloc(sizeof(decode::Handler));
+
+	*copy = handler;
+	copy->name = pstrdup(handler.name);
+	copy->queue = pstrdup(handler.queue);
+	MemoryContextSwitchTo(old);
+	return copy;
+}
+
+static void
+AddChange(decode::Batch *batch, decode::Handler *handler, bool retired)
+{
+	MemoryContext old = MemoryContextSwitchTo(batch->context);
+	decode::HandlerChange *change = (decode::HandlerChange *)palloc(sizeof(decode::HandlerChange));
+
+	change->handler = handler;
+	change->retired = retired;
+	batch->handler_changes = lappend(batch->handler_changes, change);
+	MemoryContextSwitchTo(old);
+}
+
+// Where in the gap a handler version begins and ends to apply. False: it begins after the gap, in the stream.
+static bool
+BordersOf(const Search &search, const Gap &gap, const HandlerRow &row, Version *version)
+{
+	const decode::Commit *created =
+		search.commits ? decode::FindCommit(search.commits, row.created_xid) : nullptr;
+	const decode::Commit *retired =
+		search.commits ? decode::FindCommit(search.commits, row.retired_xid) : nullptr;
+
+	if (created == nullptr && !row.active && !Contains(gap.handlers_before, row.handler.id))
+		return false;
+	version->after = created != nullptr && !row.active ? created->order : 0;
+	// Without the order of commits a retirement may lie in the gap or behind it; events of the gap are lost either way.
+	version->until = retired != nullptr									 ? retired->order
+					 : search.commits == nullptr && row.handler.retired ? 0
+																		 : PG_UINT32_MAX;
+	return true;
+}
+
+static void
+FindVersions(Search *search, decode::Collector *collector, const Gap &gap)
+{
+	ListCell *lc;
+
+	foreach (lc, ReadHandlers(search->schema)) {
+		HandlerRow *row = (HandlerRow *)lfirst(lc);
+		Version version;
+
+		if (!BordersOf(*search, gap, *row, &version))
+			continue;
+		version.handler = LongLived(GetMemoryChunkContext(search->batch), row->handler);
+		Version *kept = (Version *)palloc(sizeof(Version));
+		*kept = version;
+		search->versions = lappend(search->versions, kept);
+		if (!row->active)
+			AddChange(search->batch, version.handler, false);
+		if (version.until == PG_UINT32_MAX)
+			decode::AddHandler(collector, version.handler);
+		else
+			AddChange(search->batch, version.handler, true);
+	}
+}
+
+// The source for a row of relation inserted by the transaction with that order; nullptr: no handler applies. Rows that
+// come one after the other mostly share it, so the last one is looked at first.
+static decode::Source *
+SourceAt(Search *search, Relation relation, const List *captured, uint32 order, decode::Source *last)
+{
+	List *handlers = NIL;
+	ListCell *lc;
+
+	foreach (lc, search->versions) {
+		Version *version = (Version *)lfirst(lc);
+		if (version->after < order && order <= version->until &&
+			list_member_oid(captured, version->handler->source))
+			handlers = lappend(handlers, version->handler);
+	}
+	int n = list_length(handlers);
+	if (n == 0)
+		return nullptr;
+	bool same = last != nullptr && last->nhandlers == n;
+	for (int i = 0; same && i < n; i++)
+		same = last->handlers[i] == list_nth(handlers, i);
+	if (same)
+		return last;
+
+	MemoryContext old = MemoryContextSwitchTo(search->batch->context);
+	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
+	source->relid = RelationGetRelid(relation);
+	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	source->nhandlers = n;
+	source->handlers = (decode::Handler **)palloc(n * sizeof(decode::Handler *));
+	foreach (lc, handlers)
+		source->handlers[foreach_current_index(lc)] = (decode::Handler *)lfirst(lc);
+	MemoryContextSwitchTo(old);
+	return source;
+}
+
+static decode::Source *
+RequestSource(Search *search, Relation relation, decode::Source *last)
+{
+	if (last != nullptr)
+		return last;
+	MemoryContext old = MemoryContextSwitchTo(search->batch->context);
+	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
+	source->relid = RelationGetRelid(relation);
+	source->requests = true;
+	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	MemoryContextSwitchTo(old);
+	return source;
+}
+
+static void
+AddFound(Search *search, const decode::Commit &commit, decode::Source *source, HeapTuple row)
+{
+	if (search->nfound == search->max_found) {
+		search->max_found = Max(1024, search->max_found * 2);
+		Size size = search->max_found * sizeof(Found);
+		search->found = search->found == nullptr
+							? (Found *)palloc_extended(size, MCXT_ALLOC_HUGE)
+							: (Found *)repalloc_huge(search->found, size);
+	}
+	Found *found = &search->found[search->nfound];
+	found->commit = commit;
+	found->command = HeapTupleHeaderGetRawCommandId(row->t_data);
+	found->sequence = search->nfound++;
+	found->source = source;
+	found->row = row;
+}
+
+// Finds the gap's rows in one table. A row version made by an UPDATE is no insert.
+static void
+SearchTable(Search *search, Oid relid, bool requests)
+{
+	Relation relation = try_relation_open(relid, AccessShareLock);
+	if (relation == nullptr)
+		return;
+	Snapshot snapshot = pg::FreshSnapshot();
+	TableScanDesc scan = table_beginscan(relation, snapshot, 0, nullptr);
+	TupleTableSlot *slot = table_slot_create(relation, nullptr);
+	List *captured = list_make1_oid(relid);
+	decode::Source *source = nullptr;
+
+	if (relation->rd_rel->relispartition)
+		captured = list_concat(captured, get_partition_ancestors(relid));
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+		CHECK_FOR_INTERRUPTS();
+		static const decode::Commit long_ago = {};
+		HeapTuple row = ExecFetchSlotHeapTuple(slot, false, nullptr);
+		const decode::Commit *commit =
+			search->commits == nullptr
+				? &long_ago
+				: decode::FindCommit(search->commits, HeapTupleHeaderGetRawXmin(row->t_data));
+
+		if (commit == nullptr || (row->t_data->t_infomask & HEAP_UPDATED) != 0)
+			continue;
+		decode::Source *of_row = requests
+									 ? RequestSource(search, relation, source)
+									 : SourceAt(search, relation, captured, commit->order, source);
+		if (of_row == nullptr)
+			continue;
+		source = of_row;
+		AddFound(search, *commit, source, ExecCopySlotHeapTuple(slot));
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	relation_close(relation, NoLock);
+}
+
+static List *
+TablesOf(const Search &search)
+{
+	List *tables = NIL;
+	ListCell *lc;
+
+	foreach (lc, search.versions) {
+		Oid source = ((Version *)lfirst(lc))->handler->source;
+		char relkind = get_rel_relkind(source);
+
+		if (relkind == RELKIND_PARTITIONED_TABLE)
+			tables = list_concat_unique_oid(tables, find_all_inheritors(source, AccessShareLock, nullptr));
+		else if (relkind == RELKIND_RELATION)
+			tables = list_append_unique_oid(tables, source);
+	}
+	return tables;
+}
+
+static int
+InCommitOrder(const void *a, const void *b)
+{
+	const Found *x = (const Found *)a;
+	const Found *y = (const Found *)b;
+
+	if (x->commit.order != y->commit.order)
+		return x->commit.order < y->commit.order ? -1 : 1;
+	if (x->command != y->command)
+		return x->command < y->command ? -1 : 1;
+	return x->sequence < y->sequence ? -1 : 1;
+}
+
+static void
+FillBatch(Search *search)
+{
+	decode::Run *run = nullptr;
+	uint32 order = 0;
+
+	if (search->nfound > 0)
+		qsort(search->found, search->nfound, sizeof(Found), InCommitOrder);
+	for (int64 i = 0; i < search->nfound; i++) {
+		Found *found = &search->found[i];
+		if (run == nullptr || run->source != found->source || order != found->commit.order)
+			run = decode::AddRun(search->batch, found->source, found->commit.lsn,
+								 found->commit.at != 0 ? found->commit.at : GetCurrentTimestamp());
+		order = found->commit.order;
+		if (HeapTupleHasExternal(found->row))
+			found->row = toast_flatten_tuple(found->row, found->source->desc);
+		decode::AddRow(search->batch, run, found->row);
+	}
+}
+
+bool
+CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap)
+{
+	Search search = {};
+	ListCell *lc;
+
+	search.schema = schema;
+	search.batch = batch;
+	if (!XLogRecPtrIsInvalid(gap.from))
+		search.commits = decode::ReadCommitOrder(gap.from, gap.to);
+	if (search.commits != nullptr)
+		decode::WaitUntilVisible(search.commits);
+	FindVersions(&search, collector, gap);
+	if (search.commits != nullptr)
+		foreach (lc, TablesOf(search))
+			SearchTable(&search, lfirst_oid(lc), false);
+	SearchTable(&search, pg::RelationNamed(schema, "pgq_request"), true);
+	FillBatch(&search);
+	batch->end = gap.to;
+	return search.commits != nullptr || XLogRecPtrIsInvalid(gap.from);
+}
+
+void
+ResumeHandlers(Oid schema, decode::Collector *collector)
+{
+	ListCell *lc;
+
+	foreach (lc, ReadHandlers(schema)) {
+		HandlerRow *row = (HandlerRow *)lfirst(lc);
+		if (row->active)
+			decode::AddHandler(collector,
+							   LongLived(GetMemoryChunkContext(collector), row->handler));
+	}
+}
+
+} // namespace pgq_ext::queue

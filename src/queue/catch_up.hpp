@@ -1,0 +1,30 @@
+// What committed before a new slot began to decode, found in the tables.
+//
+// A slot can only decode transactions that begin after it was asked for; making it waits for the others. Handlers may be
+// defined and events committed meanwhile, and after a slot was lost, since. The order of their commits is read from the
+// WAL, the rows from their tables, and both together give the very events that decoding would have given, as long as
+// rows are only ever inserted.
+#pragma once
+
+#include "decode/collector.hpp"
+
+namespace pgq_ext::queue {
+
+struct Gap {
+	XLogRecPtr from; // everything before has become jobs; Invalid: old rows are no events here
+	XLogRecPtr to;   // the slot decodes everything from here on
+	List *handlers_before; // ids (of ReadHandlerIds) visible before the slot was asked for
+};
+
+// The ids of the handler versions that are not retired, as int64 pointers.
+List *ReadHandlerIds(Oid schema);
+
+// Fills the empty batch with the events and requests of the gap, and gives the collector the handlers that apply at its
+// end. Needs a transaction. False when the WAL of the gap is gone: then only open requests are in the batch, and events
+// of the gap are missing.
+bool CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap);
+
+// Gives the collector the handlers that apply at the recorded position, for a slot that goes on from there.
+void ResumeHandlers(Oid schema, decode::Collector *collector);
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,23 @@
+// Handing jobs to workers. What claims read and write is known here only: everybody else asks for a
+// batch.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+namespace pgq_ext::queue {
+
+struct ClaimRequest {
+	Oid schema;
+	Datum queue; // text
+	int32 batch_size;
+	const Interval *lease; // nullptr: the queue's
+	NullableDatum worker;  // text
+};
+
+// Claims up to batch_size jobs of the queue, the most urgent first, then the oldest, for as long as
+// the lease says, and adds a row (job_id, attempt, handler, serialization_key, priority, args,
+// lease_until, created_at) for each to out. Never waits for a lock of a row: what another
+// transaction holds is passed over. undefined_object (42704) when the queue doesn't exist.
+void Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape);
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,216 @@
+// From events to jobs: see converter.hpp.
+#include "queue/converter.hpp"
+
+#include "pg/table.hpp"
+#include "queue/append.hpp"
+#include "queue/evaluate.hpp"
+#include "queue/request.hpp"
+
+extern "C" {
+#include "commands/sequence.h"
+#include "utils/pg_lsn.h"
+}
+
+namespace pgq_ext::queue {
+
+// Columns of pgq_event_error and pgq_active_handler.
+enum {
+	kErrorId = 1,
+	kErrorHandler,
+	kErrorHandlerId,
+	kErrorSource,
+	kErrorEvent,
+	kErrorSqlstate,
+	kErrorText,
+	kErrorOccurredAt,
+	kErrorLsn,
+};
+
+struct Conversion {
+	Oid schema;
+	decode::Batch *batch;
+	Appender *appender;
+	Oid job_ids; // the sequence
+	int64 *next_position;
+	Care care;
+	int timeout_ms;
+	TimestampTz now;
+	MemoryContext row_context; // reset with each event
+	Tally tally;
+};
+
+static void
+AppendJob(Conversion *conversion, const decode::Run *run, const decode::Handler *handler,
+		  const Verdict &verdict)
+{
+	NewJob job = {};
+
+	job.job_id = nextval_internal(conversion->job_ids, false);
+	job.position = (*conversion->next_position)++;
+	job.visible_at = conversion->now;
+	job.created_at = run->committed_at;
+	job.priority = verdict.priority;
+	job.queue = CStringGetTextDatum(handler->queue);
+	job.handler = CStringGetTextDatum(handler->name);
+	job.key.isnull = verdict.serialization_key == nullptr;
+	job.key.value = PointerGetDatum(verdict.serialization_key);
+	job.args.isnull = verdict.args_null;
+	job.args.value = verdict.args;
+	job.last_error.isnull = true;
+	Append(conversion->appender, job);
+	conversion->tally.jobs++;
+}
+
+static void
+RecordEventError(Conversion *conversion, const decode::Run *run, const decode::Handler *handler,
+				 TupleTableSlot *row, const ErrorData *error)
+{
+	Datum json;
+	bool shown = ShowRow(row, &json);
+	pg::Table table = pg::Open(conversion->schema, "pgq_event_error");
+	Oid ids = pg::RelationNamed(conversion->schema, "pgq_event_error_error_id_seq");
+
+	pg::StartRow(table);
+	pg::Set(table, kErrorId, Int64GetDatum(nextval_internal(ids, false)));
+	pg::Set(table, kErrorHandler, CStringGetTextDatum(handler->name));
+	pg::Set(table, kErrorHandlerId, Int64GetDatum(handler->id));
+	pg::Set(table, kErrorSource, ObjectIdGetDatum(handler->source));
+	if (shown)
+		pg::Set(table, kErrorEvent, json);
+	pg::Set(table, kErrorSqlstate, CStringGetTextDatum(unpack_sql_state(error->sqlerrcode)));
+	pg::Set(table, kErrorText, CStringGetTextDatum(error->message ? error->message : "unknown error"));
+	pg::Set(table, kErrorOccurredAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+	pg::Set(table, kErrorLsn, LSNGetDatum(run->lsn));
+	pg::Insert(table);
+	pg::Close(&table);
+	conversion->tally.errors++;
+}
+
+static void
+ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evaluations,
+			 TupleTableSlot *row)
+{
+	conversion->tally.events++;
+	for (int i = 0; i < run->source->nhandlers; i++) {
+		decode::Handler *handler = run->source->handlers[i];
+		ErrorData *error = nullptr;
+		Verdict verdict = {};
+
+		if (conversion->care == Care::None)
+			verdict = EvaluateOrRaise(evaluations, i, row);
+		else
+			error = EvaluateGuarded(evaluations, i, row, conversion->timeout_ms, &verdict);
+
+		if (error != nullptr)
+			RecordEventError(conversion, run, handler, row, error);
+		else if (verdict.matches)
+			AppendJob(conversion, run, handler, verdict);
+	}
+}
+
+static void
+DoRequestOf(Conversion *conversion, TupleTableSlot *row)
+{
+	RequestResult result =
+		DoRequest(conversion->appender, conversion->schema, row, conversion->next_position);
+
+	conversion->tally.jobs += result == RequestResult::Added;
+	conversion->tally.postponed |= result == RequestResult::Postponed;
+}
+
+static void
+ConvertRun(Conversion *conversion, const decode::Run *run)
+{
+	decode::Source *source = run->source;
+	TupleTableSlot *row = MakeSingleTupleTableSlot(source->desc, &TTSOpsMinimalTuple);
+	Evaluations evaluations = StartEvaluations(conversion->schema, source);
+
+	for (int64 i = 0; i < run->nrows; i++) {
+		CHECK_FOR_INTERRUPTS();
+		if (!tuplestore_gettupleslot(conversion->batch->rows, true, false, row))
+			elog(ERROR, "a batch of events ended early");
+		MemoryContext old = MemoryContextSwitchTo(conversion->row_context);
+		if (source->requests)
+			DoRequestOf(conversion, row);
+		else
+			ConvertEvent(conversion, run, &evaluations, row);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(conversion->row_context);
+	}
+	EndEvaluations(&evaluations);
+	ExecDropSingleTupleTableSlot(row);
+}
+
+// Deletes the row with that id, if it is there and nobody is at it.
+static void
+DeleteById(const pg::Table &table, const char *index, int64 id)
+{
+	Snapshot snapshot = pg::FreshSnapshot();
+
+	if (pg::FindByInt64(table, index, snapshot, id))
+		(void)pg::Delete(table, &table.row->tts_tid, snapshot, pg::Wait::No);
+	UnregisterSnapshot(snapshot);
+}
+
+// Notes which handlers apply behind this batch, for a process that starts there; removes those that never will again.
+static void
+RecordHandlerChanges(Conversion *conversion)
+{
+	pg::Table active = pg::Open(conversion->schema, "pgq_active_handler");
+	pg::Table handlers = pg::Open(conversion->schema, "pgq_handler");
+	ListCell *lc;
+
+	foreach (lc, conversion->batch->handler_changes) {
+		decode::HandlerChange *change = (decode::HandlerChange *)lfirst(lc);
+
+		if (change->retired) {
+			CommandCounterIncrement();
+			DeleteById(active, "pgq_active_handler_pkey", change->handler->id);
+			DeleteById(handlers, "pgq_handler_pkey", change->handler->id);
+		} else {
+			pg::StartRow(active);
+			pg::Set(active, 1, Int64GetDatum(change->handler->id));
+			pg::Insert(active);
+		}
+	}
+	pg::Close(&handlers);
+	pg::Close(&active);
+}
+
+Tally
+Convert(Oid schema, decode::Batch *batch, int64 *next_position, Care care, int timeout_ms)
+{
+	Conversion conversion = {};
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext conversion",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ListCell *lc;
+
+	conversion.schema = schema;
+	conversion.batch = batch;
+	conversion.next_position = next_position;
+	conversion.care = care;
+	conversion.now = GetCurrentTimestamp();
+	conversion.timeout_ms = timeout_ms;
+	conversion.job_ids = pg::RelationNamed(schema, "pgq_job_id_seq");
+	conversion.row_context =
+		AllocSetContextCreate(context, "pgq_ext event", ALLOCSET_DEFAULT_SIZES);
+	conversion.appender = OpenAppender(schema);
+
+	tuplestore_rescan(batch->rows);
+	if (care == Care::None)
+		StartClock(timeout_ms);
+	foreach (lc, batch->runs)
+		ConvertRun(&conversion, (decode::Run *)lfirst(lc));
+	if (care == Care::None)
+		StopClock();
+	CloseAppender(conversion.appender);
+	if (batch->handler_changes != NIL)
+		RecordHandlerChanges(&conversion);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return conversion.tally;
+}
+
+} // namespace pgq_ext::queue

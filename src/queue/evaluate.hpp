@@ -1,0 +1,36 @@
+// Evaluating handlers over events, with or without a net.
+#pragma once
+
+#include "pg/try.hpp"
+#include "queue/rule.hpp"
+
+namespace pgq_ext::queue {
+
+// The evaluations of one run of events: one per handler, made when first needed, each in a context of its own under the
+// one current at StartEvaluations.
+struct Evaluations {
+	Oid schema;
+	const decode::Source *source;
+	MemoryContext context;
+	MemoryContext *contexts;
+	Evaluation **of_handler;
+};
+
+Evaluations StartEvaluations(Oid schema, const decode::Source *source);
+void EndEvaluations(Evaluations *evaluations);
+
+// Evaluates the source's handler number i over the row; raises what the expressions raise.
+Verdict EvaluateOrRaise(Evaluations *evaluations, int i, TupleTableSlot *row);
+
+// The same in a subtransaction that is given timeout_ms: returns the error, in the current memory context, or nullptr.
+ErrorData *EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeout_ms,
+						   Verdict *verdict);
+
+// The row as jsonb as far as it can be shown; false when it can't be.
+bool ShowRow(TupleTableSlot *row, Datum *json);
+
+// Starts and stops the clock that cancels what runs too long (57014). 0: no limit.
+void StartClock(int timeout_ms);
+void StopClock();
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,28 @@
+// Hand-outs: see handout.hpp.
+#include "queue/handout.hpp"
+
+namespace pgq_ext::queue {
+
+constexpr int kNotCurrent = MAKE_SQLSTATE('P', 'Q', '0', '0', '1');
+
+void
+RaiseNotCurrent(const HandOut &hand_out)
+{
+	ereport(ERROR, (errcode(kNotCurrent),
+					errmsg("attempt %d of job %lld is not the current hand-out", hand_out.attempt,
+						   static_cast<long long>(hand_out.job_id)),
+					errdetail("The job was handed out again, given back, failed, cancelled, "
+							  "completed, or never existed.")));
+	pg_unreachable();
+}
+
+bool
+FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job)
+{
+	if (!pg::FindByInt64(jobs, "pgq_job_pkey", snapshot, hand_out.job_id))
+		return false;
+	*job = ReadJob(jobs.row);
+	return IsCurrent(*job, hand_out.attempt);
+}
+
+} // namespace pgq_ext::queue

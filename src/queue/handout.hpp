@@ -1,0 +1,39 @@
+// A job in a worker's hands, and what it takes to change it.
+#pragma once
+
+#include "queue/job.hpp"
+
+namespace pgq_ext::queue {
+
+// What a worker calls with. Current while the live job is held under this attempt.
+struct HandOut {
+	int64 job_id;
+	int32 attempt;
+};
+
+// Raises PQ001: this hand-out isn't current.
+[[noreturn]] void RaiseNotCurrent(const HandOut &hand_out);
+
+// Finds the live job into jobs.row; false when the snapshot shows none, or under another hand-out.
+bool FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job);
+
+// Runs change(snapshot, job) on the current hand-out, in jobs.row, until it is Done: again with a
+// new snapshot when the row was changed meanwhile. False when the hand-out isn't current (any
+// more).
+template <typename Change>
+bool
+ChangeCurrent(const pg::Table &jobs, const HandOut &hand_out, const Change &change)
+{
+	for (;;) {
+		CHECK_FOR_INTERRUPTS();
+		Snapshot snapshot = pg::FreshSnapshot();
+		Job job;
+		bool current = FindCurrent(jobs, snapshot, hand_out, &job);
+		pg::Outcome outcome = current ? change(snapshot, job) : pg::Outcome::Changed;
+		UnregisterSnapshot(snapshot);
+		if (!current || outcome == pg::Outcome::Done)
+			return current;
+	}
+}
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,139 @@
+// The columns of our queue tables, by attribute number, and the states of a job. See sql/schema.
+#pragma once
+
+#include "pg/table.hpp"
+
+namespace pgq_ext::queue {
+
+// pgq_job
+namespace column {
+enum {
+	kJobId = 1,
+	kPosition,
+	kKeyHash,
+	kVisibleAt,
+	kCreatedAt,
+	kPriority,
+	kAttempt,
+	kFailures,
+	kState,
+	kHeld,
+	kVerified,
+	kQueue,
+	kHandler,
+	kKey,
+	kWorker,
+	kLastError,
+	kArgs,
+};
+} // namespace column
+
+// pgq_archive
+namespace archive_column {
+enum {
+	kJobId = 1,
+	kPosition,
+	kVisibleAt,
+	kCreatedAt,
+	kFinishedAt,
+	kPriority,
+	kAttempt,
+	kFailures,
+	kStatus,
+	kQueue,
+	kHandler,
+	kKey,
+	kWorker,
+	kLastError,
+	kArgs,
+	kResult,
+};
+} // namespace archive_column
+
+// pgq_request
+namespace request_column {
+enum {
+	kRequestId = 1,
+	kJobId,
+	kRunAt,
+	kCreatedAt,
+	kPriority,
+	kKind,
+	kQueue,
+	kHandler,
+	kKey,
+	kArgs,
+};
+} // namespace request_column
+
+// pgq_queue
+namespace queue_column {
+enum {
+	kQueue = 1,
+	kMaxAttempts,
+	kLease,
+	kBackoff,
+	kMaxBackoff,
+};
+} // namespace queue_column
+
+enum class State : char {
+	Scheduled = 's', // not due yet, and without a place in its key
+	Ready = 'r',     // head of its key, can be claimed
+	Waiting = 'w',   // behind another live job of its key
+	Delayed = 'd',   // head of its key, between attempts
+	Leased = 'l',    // head of its key, in a worker's hands
+};
+
+enum class Status : char { Completed = 'c', Failed = 'f', Cancelled = 'x' };
+
+enum class RequestKind : char { Enqueue = 'e', Retry = 'r', Cancel = 'c' };
+
+template <typename Letter>
+inline Datum
+LetterDatum(Letter letter)
+{
+	return CharGetDatum(static_cast<char>(letter));
+}
+
+// A serialization key: equal when handler and key are, byte by byte. The hash only finds
+// candidates.
+struct Key {
+	bool present;  // false: the job waits for nobody, and hash and key are undefined
+	int64 hash;    // HashKey of the two
+	Datum handler; // text, possibly toasted
+	Datum key;     // text, possibly toasted
+};
+
+// What is decided by in a row of pgq_job. Datums borrow from the slot it was read from.
+struct Job {
+	ItemPointerData tid;
+	int64 job_id;
+	int64 position; // 0 while scheduled
+	TimestampTz visible_at;
+	int32 attempt;
+	int32 failures;
+	State state;
+	bool held;
+	bool verified;
+	Datum queue; // text
+	Key key;
+};
+
+Job ReadJob(TupleTableSlot *row);
+
+// Whether the job is the head of its key: its leaving lets the next job of the key go.
+inline bool
+IsHead(const Job &job)
+{
+	return job.state != State::Waiting && job.state != State::Scheduled;
+}
+
+// Whether (job.job_id, attempt) is the hand-out that counts.
+inline bool
+IsCurrent(const Job &job, int32 attempt)
+{
+	return job.held && job.attempt == attempt;
+}
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,160 @@
+// Who is first: see keys.hpp.
+#include "queue/keys.hpp"
+
+extern "C" {
+#include "common/hashfn.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+}
+
+namespace pgq_ext::queue {
+
+int64
+HashKey(Datum handler, Datum key)
+{
+	text *name = DatumGetTextPP(handler);
+	text *value = DatumGetTextPP(key);
+	Size name_size = VARSIZE_ANY_EXHDR(name);
+	Size value_size = VARSIZE_ANY_EXHDR(value);
+	Size size = name_size + 1 + value_size;
+	auto *bytes = static_cast<unsigned char *>(MemoryContextAllocHuge(CurrentMemoryContext, size));
+
+	memcpy(bytes, VARDATA_ANY(name), name_size);
+	bytes[name_size] = 0;
+	memcpy(bytes + name_size + 1, VARDATA_ANY(value), value_size);
+	auto hash = static_cast<int64>(hash_bytes_extended(bytes, static_cast<int>(size), 0));
+	pfree(bytes);
+	return hash;
+}
+
+Key
+MakeKey(Datum handler, NullableDatum key)
+{
+	if (key.isnull)
+		return Key{false, 0, handler, (Datum)0};
+	return Key{true, HashKey(handler, key.value), handler, key.value};
+}
+
+Key
+CopyKey(const Key &key)
+{
+	Key copy = key;
+
+	if (key.present) {
+		copy.handler = datumCopy(key.handler, false, -1);
+		copy.key = datumCopy(key.key, false, -1);
+	}
+	return copy;
+}
+
+bool
+SameKey(const Key &a, const Key &b)
+{
+	return a.hash == b.hash && datum_image_eq(a.handler, b.handler, false, -1) &&
+		   datum_image_eq(a.key, b.key, false, -1);
+}
+
+// Finds the first row in the direction, of those the scan keys admit, that has exactly this key.
+static bool
+FindOfKey(const pg::Table &jobs, Snapshot snapshot, const Key &key, ScanKey keys, int nkeys,
+		  ScanDirection direction, TupleTableSlot *slot)
+{
+	pg::Scan scan = pg::BeginScan(jobs, "pgq_job_key", snapshot, keys, nkeys, slot);
+	bool found = false;
+
+	while (!found && scan.Next(direction))
+		found = SameKey(ReadJob(slot).key, key);
+	if (found)
+		ExecMaterializeSlot(slot);
+	scan.End();
+	return found;
+}
+
+static void
+HashIs(ScanKey scan_key, const Key &key)
+{
+	ScanKeyInit(scan_key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(key.hash));
+}
+
+bool
+HasEarlier(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position)
+{
+	ScanKeyData keys[2];
+
+	if (!key.present)
+		return false;
+	HashIs(&keys[0], key);
+	ScanKeyInit(&keys[1], 2, BTLessStrategyNumber, F_INT8LT, Int64GetDatum(position));
+	return FindOfKey(jobs, snapshot, key, keys, 2, BackwardScanDirection, jobs.spare);
+}
+
+bool
+FindNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position)
+{
+	ScanKeyData keys[2];
+
+	HashIs(&keys[0], key);
+	ScanKeyInit(&keys[1], 2, BTGreaterStrategyNumber, F_INT8GT, Int64GetDatum(position));
+	return FindOfKey(jobs, snapshot, key, keys, 2, ForwardScanDirection, jobs.row);
+}
+
+bool
+FindLast(const pg::Table &jobs, Snapshot snapshot, const Key &key)
+{
+	ScanKeyData hash;
+
+	HashIs(&hash, key);
+	return FindOfKey(jobs, snapshot, key, &hash, 1, BackwardScanDirection, jobs.row);
+}
+
+bool
+NeedsPromotion(const Job &next, Departed departed)
+{
+	switch (next.state) {
+	case State::Waiting:
+		return true;
+	case State::Ready:
+		return !next.verified && departed == Departed::Verified;
+	default:
+		return false;
+	}
+}
+
+static pg::Outcome
+TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
+			   Departed departed)
+{
+	if (!FindNext(jobs, snapshot, key, position))
+		return pg::Outcome::Done;
+
+	Job next = ReadJob(jobs.row);
+	if (!NeedsPromotion(next, departed))
+		return pg::Outcome::Done;
+	pg::StartChange(jobs);
+	pg::Set(jobs, column::kState, LetterDatum(State::Ready));
+	pg::Set(jobs, column::kVerified, BoolGetDatum(departed == Departed::Verified));
+	return pg::Update(jobs, &next.tid, snapshot, pg::Wait::Yes);
+}
+
+void
+PromoteNextIn(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
+			  Departed departed)
+{
+	if (key.present && TryPromoteNext(jobs, snapshot, key, position, departed) != pg::Outcome::Done)
+		PromoteNext(jobs, key, position, departed);
+}
+
+void
+PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed)
+{
+	pg::Outcome outcome = key.present ? pg::Outcome::Changed : pg::Outcome::Done;
+
+	while (outcome != pg::Outcome::Done) {
+		CHECK_FOR_INTERRUPTS();
+		Snapshot snapshot = pg::FreshSnapshot();
+		outcome = TryPromoteNext(jobs, snapshot, key, position, departed);
+		UnregisterSnapshot(snapshot);
+	}
+}
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,190 @@
+// Cancelling and retrying: see operations.hpp.
+#include "queue/operations.hpp"
+
+#include "queue/archive.hpp"
+
+extern "C" {
+#include "catalog/dependency.h"
+#include "commands/sequence.h"
+#include "utils/fmgroids.h"
+}
+
+namespace pgq_ext::queue {
+
+static void
+InsertRequest(const pg::Table &requests, RequestKind kind, int64 job_id)
+{
+	using namespace request_column;
+	Oid ids = getIdentitySequence(RelationGetRelid(requests.relation), kRequestId, false);
+
+	pg::StartRow(requests);
+	pg::Set(requests, kRequestId, Int64GetDatum(nextval_internal(ids, false)));
+	pg::Set(requests, kJobId, Int64GetDatum(job_id));
+	pg::Set(requests, kCreatedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+	pg::Set(requests, kPriority, Int32GetDatum(0));
+	pg::Set(requests, kKind, LetterDatum(kind));
+	pg::Insert(requests);
+}
+
+// Whether the job is going to be made live by a request.
+static bool
+HasOpenRequest(const pg::Table &requests, Snapshot snapshot, int64 job_id)
+{
+	ScanKeyData key;
+	bool open = false;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(job_id));
+	pg::Scan scan = pg::BeginScan(requests, "pgq_request_job_id", snapshot, &key, 1);
+	while (!open && scan.Next()) {
+		bool isnull;
+		auto kind = static_cast<RequestKind>(
+			DatumGetChar(pg::Get(requests.row, request_column::kKind, &isnull)));
+		open = kind != RequestKind::Cancel;
+	}
+	scan.End();
+	return open;
+}
+
+// Cancels the job if it is live, waiting for its row. Changed: it left meanwhile; look again.
+static pg::Outcome
+CancelLive(const JobTables &tables, Snapshot snapshot, bool *live)
+{
+	const pg::Table &jobs = tables.jobs;
+	ItemPointerData tid = jobs.row->tts_tid;
+	pg::Outcome outcome = pg::Lock(jobs, &tid, snapshot, LockTupleExclusive, pg::Wait::Yes);
+
+	if (outcome != pg::Outcome::Done)
+		return outcome;
+	*live = true;
+	Job job = ReadJob(jobs.row);
+	return Leave(tables, snapshot, job, Ending{Status::Cancelled, job.failures, kNone, kNone});
+}
+
+// One look, in one snapshot: a job on its way from request to live table to archive is never
+// missed.
+static pg::Outcome
+TryCancel(const JobTables &tables, const pg::Table &requests, int64 job_id, bool *cancelled)
+{
+	Snapshot snapshot = pg::FreshSnapshot();
+	pg::Outcome outcome = pg::Outcome::Done;
+
+	*cancelled = false;
+	if (pg::FindByInt64(tables.jobs, "pgq_job_pkey", snapshot, job_id))
+		outcome = CancelLive(tables, snapshot, cancelled);
+	else if (HasOpenRequest(requests, snapshot, job_id)) {
+		InsertRequest(requests, RequestKind::Cancel, job_id);
+		*cancelled = true;
+	}
+	UnregisterSnapshot(snapshot);
+	return outcome;
+}
+
+bool
+Cancel(Oid schema, int64 job_id)
+{
+	JobTables tables = OpenJobTables(schema);
+	pg::Table requests = pg::Open(schema, "pgq_request");
+	bool cancelled;
+
+	while (TryCancel(tables, requests, job_id, &cancelled) != pg::Outcome::Done)
+		CHECK_FOR_INTERRUPTS();
+	pg::Close(&requests);
+	CloseJobTables(&tables);
+	return cancelled;
+}
+
+static bool
+FindDeadLetter(const pg::Table &archive, Snapshot snapshot, int64 job_id)
+{
+	Status status;
+
+	return FindArchived(archive, snapshot, job_id, &status) && status == Status::Failed;
+}
+
+bool
+Retry(Oid schema, int64 job_id)
+{
+	pg::Table archive = pg::Open(schema, "pgq_archive");
+	Snapshot snapshot = pg::FreshSnapshot();
+	bool dead = FindDeadLetter(archive, snapshot, job_id);
+
+	UnregisterSnapshot(snapshot);
+	pg::Close(&archive);
+	if (dead) {
+		pg::Table requests = pg::Open(schema, "pgq_request");
+		InsertRequest(requests, RequestKind::Retry, job_id);
+		pg::Close(&requests);
+	}
+	return dead;
+}
+
+static NewJob
+JobOfDeadLetter(TupleTableSlot *row, int64 position)
+{
+	using namespace archive_column;
+	auto nullable = [row](int column) {
+		NullableDatum value;
+		value.value = pg::Get(row, column, &value.isnull);
+		return value;
+	};
+	NewJob job = {};
+
+	job.job_id = DatumGetInt64(nullable(kJobId).value);
+	job.position = position;
+	job.visible_at = GetCurrentTimestamp();
+	job.created_at = DatumGetTimestampTz(nullable(kCreatedAt).value);
+	job.priority = DatumGetInt32(nullable(kPriority).value);
+	job.attempt = DatumGetInt32(nullable(kAttempt).value);
+	job.queue = nullable(kQueue).value;
+	job.handler = nullable(kHandler).value;
+	job.key = nullable(kKey);
+	job.last_error = nullable(kLastError);
+	job.args = nullable(kArgs);
+	return job;
+}
+
+bool
+AppendRetried(Appender *appender, Oid schema, int64 job_id, int64 position)
+{
+	pg::Table archive = pg::Open(schema, "pgq_archive");
+	Snapshot snapshot = pg::FreshSnapshot();
+	bool taken = false;
+
+	if (FindDeadLetter(archive, snapshot, job_id)) {
+		ItemPointerData tid = archive.row->tts_tid;
+		taken = pg::Delete(archive, &tid, snapshot, pg::Wait::No) == pg::Outcome::Done;
+	}
+	if (taken)
+		Append(appender, JobOfDeadLetter(archive.row, position));
+	UnregisterSnapshot(snapshot);
+	pg::Close(&archive);
+	return taken;
+}
+
+static Cancelled
+TryCancelNow(const JobTables &tables, Snapshot snapshot, int64 job_id)
+{
+	if (!pg::FindByInt64(tables.jobs, "pgq_job_pkey", snapshot, job_id))
+		return Cancelled::Gone;
+
+	Job job = ReadJob(tables.jobs.row);
+	Ending ending = {Status::Cancelled, job.failures, kNone, kNone};
+	return LeaveNoWait(tables, snapshot, job.tid, ending) == pg::Outcome::Done ? Cancelled::Done
+																			   : Cancelled::Busy;
+}
+
+Cancelled
+CancelNow(Appender *appender, Oid schema, int64 job_id)
+{
+	JobTables tables = OpenJobTables(schema);
+	Snapshot snapshot = pg::FreshSnapshot();
+	Cancelled cancelled = TryCancelNow(tables, snapshot, job_id);
+
+	UnregisterSnapshot(snapshot);
+	CloseJobTables(&tables);
+	if (cancelled == Cancelled::Done)
+		ForgetAppended(appender);
+	return cancelled;
+}
+
+} // namespace pgq_ext::queue

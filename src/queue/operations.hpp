@@ -1,0 +1,35 @@
+// What operators want done to single jobs: cancelling them, and putting dead letters back.
+//
+// A live job is cancelled at once. What only the enqueuer may do, because it adds live jobs or must
+// come after an enqueue request that isn't a job yet, is written down as a request; the enqueuer
+// calls the functions below, in stream order.
+#pragma once
+
+#include "queue/append.hpp"
+
+namespace pgq_ext::queue {
+
+// True: the job is cancelled, or will be as soon as it is live. False: it is finished or unknown.
+// Waits for whoever is changing the job.
+bool Cancel(Oid schema, int64 job_id);
+
+// True: the dead letter will go back to its queue. False: there is no dead letter of that id.
+bool Retry(Oid schema, int64 job_id);
+
+// --- the enqueuer's side
+// -------------------------------------------------------------------------------------------
+
+// Takes the dead letter from the archive and appends it at position as a live job, its failures
+// forgotten. False: it is not there (any more).
+bool AppendRetried(Appender *appender, Oid schema, int64 job_id, int64 position);
+
+enum class Cancelled {
+	Done,
+	Gone, // finished by now, or cancelled
+	Busy, // somebody holds the job: the request must be kept, and tried again later
+};
+
+// Cancels the live job, without waiting.
+Cancelled CancelNow(Appender *appender, Oid schema, int64 job_id);
+
+} // namespace pgq_ext::queue

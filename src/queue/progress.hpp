@@ -1,0 +1,23 @@
+// The progress row: how far the WAL has become jobs. Written in the transaction that writes the jobs.
+#pragma once
+
+#include "pg/postgres.hpp"
+
+namespace pgq_ext::queue {
+
+struct Progress {
+	ItemPointerData tid; // of the row's present version, to write the next one without looking for it
+	XLogRecPtr installed_lsn;
+	XLogRecPtr last_lsn; // Invalid: no slot has been made yet
+	int64 next_position;
+	bool same_cluster; // the positions were written by this very cluster and database, not by what it was copied from
+};
+
+// Reads the row. Needs a transaction.
+Progress ReadProgress(Oid schema);
+
+// Writes last_lsn and next_position (and whose they are), and remembers the new version's tid.
+// Finds the row anew when it is not where it was, as after VACUUM FULL.
+void WriteProgress(Oid schema, Progress *progress);
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,292 @@
+// Compiling and evaluating a handler's expressions: see rule.hpp.
+#include "queue/rule.hpp"
+
+#include "pg/table.hpp"
+#include "queue/row_map.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_rewrite.h"
+#include "executor/spi.h"
+#include "optimizer/optimizer.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+}
+
+namespace pgq_ext::queue {
+
+// A handler's expressions, planned. Lives in a context of its own until the catalog changes under it.
+struct Rule {
+	MemoryContext context;
+	uint64 generation;
+	Expr *exprs[kRuleColumns];
+	Oid owner;
+	TupleDesc source; // row type of the handler's source
+};
+
+struct Evaluation {
+	const Rule *rule;
+	Oid source;
+	ExprState *states[kRuleColumns];
+	ExprContext *econtext;
+	RowMap *map;
+};
+
+// Moves whenever something that a compiled expression depends on may have changed.
+static uint64 generation = 1;
+
+static void
+SyscacheCallback(Datum, int, uint32)
+{
+	generation++;
+}
+
+static void
+RelcacheCallback(Datum, Oid)
+{
+	generation++;
+}
+
+void
+WatchRules()
+{
+	static const int caches[] = {PROCOID, TYPEOID, OPEROID, AUTHOID};
+
+	CacheRegisterRelcacheCallback(RelcacheCallback, (Datum)0);
+	for (int cache : caches)
+		CacheRegisterSyscacheCallback(cache, SyscacheCallback, (Datum)0);
+}
+
+void
+PinSettings()
+{
+	static const char *const pinned[][2] = {
+		{"search_path", "pg_catalog, pg_temp"},
+		{"DateStyle", "ISO, YMD"},
+		{"IntervalStyle", "postgres"},
+		{"TimeZone", "UTC"},
+		{"bytea_output", "hex"},
+		{"extra_float_digits", "1"},
+		{"quote_all_identifiers", "off"},
+		{"standard_conforming_strings", "on"},
+		{"xmlbinary", "base64"},
+		{"lc_monetary", "C"},
+		{"lc_numeric", "C"},
+		{"lc_time", "C"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_read_only", "off"},
+		{"row_security", "on"},
+		{"session_replication_role", "origin"},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"idle_session_timeout", "0"},
+		{"client_min_messages", "error"},
+	};
+
+	for (auto &setting : pinned)
+		SetConfigOption(setting[0], setting[1], PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+// Reads ev_action of a view's rule: pg_rewrite is looked up by name, without opening the view.
+Query *
+RuleQuery(Oid rule, Oid *owner)
+{
+	HeapTuple view = SearchSysCache1(RELOID, ObjectIdGetDatum(rule));
+	HeapTuple rewrite =
+		SearchSysCache2(RULERELNAME, ObjectIdGetDatum(rule), CStringGetDatum("_RETURN"));
+	Query *query = nullptr;
+
+	if (HeapTupleIsValid(view) && HeapTupleIsValid(rewrite)) {
+		bool isnull;
+		Datum action = SysCacheGetAttr(RULERELNAME, rewrite, Anum_pg_rewrite_ev_action, &isnull);
+		query = linitial_node(Query, (List *)stringToNode(TextDatumGetCString(action)));
+		*owner = ((Form_pg_class)GETSTRUCT(view))->relowner;
+	}
+	if (HeapTupleIsValid(rewrite))
+		ReleaseSysCache(rewrite);
+	if (HeapTupleIsValid(view))
+		ReleaseSysCache(view);
+	return query;
+}
+
+// The query that retiring kept in the handler's row.
+static Query *
+RetiredQuery(Oid schema, int64 handler_id, Oid *owner)
+{
+	pg::Table table = pg::Open(schema, "pgq_handler");
+	Snapshot snapshot = pg::FreshSnapshot();
+	Query *query = nullptr;
+	bool isnull;
+
+	if (pg::FindByInt64(table, "pgq_handler_pkey", snapshot, handler_id)) {
+		TupleDesc desc = RelationGetDescr(table.relation);
+		Datum rule = pg::Get(table.row, SPI_fnumber(desc, "retired_rule"), &isnull);
+		if (!isnull) {
+			query = (Query *)stringToNode(TextDatumGetCString(rule));
+			*owner = DatumGetObjectId(pg::Get(table.row, SPI_fnumber(desc, "owner"), &isnull));
+		}
+	}
+	UnregisterSnapshot(snapshot);
+	pg::Close(&table);
+	return query;
+}
+
+static Query *
+QueryOf(Oid schema, const decode::Handler *handler, Oid *owner)
+{
+	Query *query = RuleQuery(handler->rule, owner);
+
+	if (query == nullptr)
+		query = RetiredQuery(schema, handler->id, owner);
+	if (query == nullptr)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("handler \"%s\" has lost its source", handler->name),
+						errdetail("The table, or a column, type or function that its expressions use, "
+								  "was dropped with CASCADE.")));
+	return query;
+}
+
+static void
+Compile(Oid schema, const decode::Handler *handler, Rule *rule)
+{
+	Query *query = QueryOf(schema, handler, &rule->owner);
+	Oid rowtype = get_rel_type_id(handler->source);
+
+	if (!OidIsValid(rowtype))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("the source of handler \"%s\" was dropped", handler->name)));
+	TupleDesc desc = lookup_rowtype_tupdesc(rowtype, -1);
+	rule->source = CreateTupleDescCopyConstr(desc);
+	ReleaseTupleDesc(desc);
+	for (int i = 0; i < kRuleColumns; i++)
+		rule->exprs[i] =
+			expression_planner(((TargetEntry *)list_nth(query->targetList, i))->expr);
+}
+
+// The rights an expression runs with, and what undoes them. An error leaves them to the abort of its (sub)transaction.
+struct Restricted {
+	Oid user;
+	int context;
+	int guc_level;
+	bool read_only;
+};
+
+static Restricted
+EnterRestricted(Oid owner)
+{
+	Restricted saved;
+
+	GetUserIdAndSecContext(&saved.user, &saved.context);
+	saved.guc_level = NewGUCNestLevel();
+	saved.read_only = XactReadOnly;
+	SetUserIdAndSecContext(owner, saved.context | SECURITY_RESTRICTED_OPERATION);
+	XactReadOnly = true;
+	return saved;
+}
+
+static void
+LeaveRestricted(const Restricted &saved)
+{
+	XactReadOnly = saved.read_only;
+	AtEOXact_GUC(false, saved.guc_level);
+	SetUserIdAndSecContext(saved.user, saved.context);
+}
+
+void
+ForgetRule(decode::Handler *handler)
+{
+	Rule *rule = (Rule *)handler->compiled;
+
+	handler->compiled = nullptr;
+	if (rule != nullptr)
+		MemoryContextDelete(rule->context);
+}
+
+static const Rule *
+CompiledRule(Oid schema, decode::Handler *handler)
+{
+	Rule *rule = (Rule *)handler->compiled;
+
+	if (rule != nullptr && rule->generation == generation)
+		return rule;
+	ForgetRule(handler);
+
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext rule", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	rule = (Rule *)palloc0(sizeof(Rule));
+	rule->context = context;
+	rule->generation = generation;
+	Compile(schema, handler, rule);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	handler->compiled = rule;
+	return rule;
+}
+
+static void
+CheckSelect(const Rule *rule, Oid source)
+{
+	if (pg_class_aclcheck(source, rule->owner, ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(source));
+}
+
+Evaluation *
+BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *source)
+{
+	Evaluation *evaluation = (Evaluation *)palloc0(sizeof(Evaluation));
+	const Rule *rule = CompiledRule(schema, handler);
+
+	CheckSelect(rule, handler->source);
+	evaluation->rule = rule;
+	evaluation->source = handler->source;
+	evaluation->econtext = CreateStandaloneExprContext();
+	evaluation->map = MapRows(source->desc, source->relid, rule->source, handler->source);
+	Restricted saved = EnterRestricted(rule->owner);
+	for (int i = 0; i < kRuleColumns; i++)
+		evaluation->states[i] = ExecInitExpr(rule->exprs[i], nullptr);
+	LeaveRestricted(saved);
+	return evaluation;
+}
+
+static Verdict
+EvaluateRestricted(Evaluation *evaluation)
+{
+	ExprContext *econtext = evaluation->econtext;
+	Verdict verdict = {};
+	bool isnull;
+
+	verdict.matches =
+		DatumGetBool(ExecEvalExpr(evaluation->states[kMatches], econtext, &isnull)) && !isnull;
+	if (!verdict.matches)
+		return verdict;
+	Datum key = ExecEvalExpr(evaluation->states[kSerializationKey], econtext, &isnull);
+	verdict.serialization_key = isnull ? nullptr : DatumGetTextPP(key);
+	verdict.priority = DatumGetInt32(ExecEvalExpr(evaluation->states[kPriority], econtext, &isnull));
+	if (isnull)
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("priority must not be NULL")));
+	verdict.args = ExecEvalExpr(evaluation->states[kArgs], econtext, &verdict.args_null);
+	return verdict;
+}
+
+Verdict
+Evaluate(Evaluation *evaluation, TupleTableSlot *row)
+{
+	ExprContext *econtext = evaluation->econtext;
+
+	ResetExprContext(econtext);
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	econtext->ecxt_scantuple = MapRow(evaluation->map, row);
+	Restricted saved = EnterRestricted(evaluation->rule->owner);
+	Verdict verdict = EvaluateRestricted(evaluation);
+	LeaveRestricted(saved);
+	MemoryContextSwitchTo(old);
+	return verdict;
+}
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,276 @@
+// A handler's expressions as a view: see rule_view.hpp.
+#include "queue/rule_view.hpp"
+
+extern "C" {
+#include "catalog/dependency.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/tablecmds.h"
+#include "commands/view.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "parser/parser.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/syscache.h"
+}
+
+namespace pgq_ext::queue {
+
+// What an error in an expression is reported with.
+struct ErrorPlace {
+	const char *handler;
+	const char *column;
+	const char *text;
+};
+
+// Turns a position in the expression, which the client would take for one in its own statement, into a position in the
+// text that is shown with the error.
+static void
+ExpressionErrorCallback(void *arg)
+{
+	const ErrorPlace *place = (const ErrorPlace *)arg;
+	int position = geterrposition();
+
+	if (place->text == nullptr)
+		return;
+	if (position > 0) {
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(place->text);
+	}
+	errcontext("expression \"%s\" of handler \"%s\"", place->column, place->handler);
+}
+
+static TypeName *
+CastOf(int column)
+{
+	switch (column) {
+	case kSerializationKey:
+		return SystemTypeName(pstrdup("text"));
+	case kPriority:
+		return SystemTypeName(pstrdup("int4"));
+	case kArgs:
+		return SystemTypeName(pstrdup("jsonb"));
+	default:
+		return nullptr; // a filter must be boolean by itself
+	}
+}
+
+// What stands for an expression that is not given.
+static const char *
+DefaultText(int column, const char *row)
+{
+	switch (column) {
+	case kMatches:
+		return "true";
+	case kSerializationKey:
+		return "NULL";
+	case kPriority:
+		return "0";
+	default:
+		return psprintf("pg_catalog.to_jsonb(%s.*)", quote_identifier(row));
+	}
+}
+
+// Parses text as one expression and nothing else: no clause of a query can be smuggled in with it.
+static Node *
+ParseExpression(const char *text)
+{
+	List *parsed = raw_parser(text, RAW_PARSE_PLPGSQL_EXPR);
+	SelectStmt *select = castNode(SelectStmt, linitial_node(RawStmt, parsed)->stmt);
+	SelectStmt *bare = makeNode(SelectStmt);
+
+	bare->targetList = select->targetList;
+	bare->limitOption = select->limitOption;
+	if (list_length(select->targetList) != 1 || !equal(bare, select) ||
+		linitial_node(ResTarget, select->targetList)->name != nullptr)
+		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is needed")));
+	return linitial_node(ResTarget, select->targetList)->val;
+}
+
+static ResTarget *
+MakeTarget(int column, const char *text)
+{
+	ResTarget *target = makeNode(ResTarget);
+	TypeName *type = CastOf(column);
+	Node *expression = ParseExpression(text);
+
+	if (type != nullptr) {
+		TypeCast *cast = makeNode(TypeCast);
+		cast->arg = expression;
+		cast->typeName = type;
+		cast->location = -1;
+		expression = (Node *)cast;
+	}
+	target->name = pstrdup(kRuleColumnNames[column]);
+	target->val = expression;
+	target->location = -1;
+	return target;
+}
+
+static void
+CheckQuery(const Query *query)
+{
+	const char *what = query->hasSubLinks	   ? "subqueries"
+					   : query->hasAggs		   ? "aggregate functions"
+					   : query->hasWindowFuncs ? "window functions"
+					   : query->hasTargetSRFs  ? "set-returning functions"
+											   : nullptr;
+
+	if (what != nullptr)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("%s are not allowed in an expression of a handler", what),
+						errhint("An expression sees one row; a function that it calls may do more.")));
+	if (list_length(query->targetList) != 1)
+		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is needed")));
+}
+
+// SELECT expression FROM source, analyzed: the expression is bound as it would be in a view.
+static Query *
+Analyze(Oid source, int column, const char *text)
+{
+	SelectStmt *select = makeNode(SelectStmt);
+	RawStmt *statement = makeNode(RawStmt);
+
+	select->targetList = list_make1(MakeTarget(column, text));
+	select->fromClause = list_make1(
+		makeRangeVar(get_namespace_name(get_rel_namespace(source)), get_rel_name(source), -1));
+	statement->stmt = (Node *)select;
+	Query *query = parse_analyze_fixedparams(statement, text, nullptr, 0, nullptr);
+	CheckQuery(query);
+	return query;
+}
+
+static Query *
+BindExpression(const char *handler, Oid source, int column, const char *text)
+{
+	ErrorPlace place = {handler, kRuleColumnNames[column], text};
+	ErrorContextCallback callback = {error_context_stack, ExpressionErrorCallback, &place};
+
+	if (text == nullptr)
+		text = DefaultText(column, get_rel_name(source));
+	error_context_stack = &callback;
+	Query *query = Analyze(source, column, text);
+	Node *expression = (Node *)linitial_node(TargetEntry, query->targetList)->expr;
+	if (column == kMatches && exprType(expression) != BOOLOID)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("filter must be of type boolean, not %s",
+							   format_type_be(exprType(expression)))));
+	error_context_stack = callback.previous;
+	return query;
+}
+
+// Number of the range table entry that the expressions of a rule's query refer to.
+static int
+SourceIndex(const Query *query)
+{
+	return linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex;
+}
+
+Query *
+BindRule(const char *handler, Oid source, const RuleText &text, Query *keep)
+{
+	Query *rule = nullptr;
+	List *targets = NIL;
+
+	for (int i = 0; i < kRuleColumns; i++) {
+		bool kept = keep != nullptr && text.of[i] == nullptr;
+		Query *query = kept ? nullptr : BindExpression(handler, source, i, text.of[i]);
+		TargetEntry *target;
+
+		if (kept) {
+			target = (TargetEntry *)copyObjectImpl(list_nth(keep->targetList, i));
+			ChangeVarNodes((Node *)target, SourceIndex(keep), 1, 0);
+		} else {
+			target = linitial_node(TargetEntry, query->targetList);
+		}
+		if (rule == nullptr && query != nullptr)
+			rule = query;
+		target->resno = i + 1;
+		targets = lappend(targets, target);
+	}
+	if (rule == nullptr) // all kept: the range table of any expression serves
+		rule = BindExpression(handler, source, kMatches, nullptr);
+	rule->targetList = targets;
+	return rule;
+}
+
+Query *
+WithDefault(const char *handler, Oid source, Query *rule, int column)
+{
+	Query *query = BindExpression(handler, source, column, nullptr);
+	Query *changed = (Query *)copyObjectImpl(rule);
+	TargetEntry *target = linitial_node(TargetEntry, query->targetList);
+
+	ChangeVarNodes((Node *)target, SourceIndex(query), SourceIndex(rule), 0);
+	target->resno = column + 1;
+	lfirst(list_nth_cell(changed->targetList, column)) = target;
+	return changed;
+}
+
+static List *
+ColumnDefinitions(const Query *query)
+{
+	List *columns = NIL;
+	ListCell *lc;
+
+	foreach (lc, query->targetList) {
+		TargetEntry *target = lfirst_node(TargetEntry, lc);
+		Node *expression = (Node *)target->expr;
+		Oid collation = exprCollation(expression);
+
+		// A key's collation does not matter, keys are compared byte by byte; the view's column only has to have one.
+		if (OidIsValid(get_typcollation(exprType(expression))) && !OidIsValid(collation))
+			collation = C_COLLATION_OID;
+		columns = lappend(columns, makeColumnDef(target->resname, exprType(expression),
+												 exprTypmod(expression), collation));
+	}
+	return columns;
+}
+
+static Oid
+SchemaOwner(Oid schema)
+{
+	HeapTuple tuple = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema));
+	Oid owner = ((Form_pg_namespace)GETSTRUCT(tuple))->nspowner;
+
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+// As DefineView does, but that the view is in our schema and belongs to the handler's owner, whatever he may do there.
+Oid
+CreateRuleView(Oid schema, const char *name, Oid owner, Query *query)
+{
+	CreateStmt *create = makeNode(CreateStmt);
+	Oid user;
+	int context;
+
+	create->relation = makeRangeVar(get_namespace_name(schema), pstrdup(name), -1);
+	create->tableElts = ColumnDefinitions(query);
+	create->oncommit = ONCOMMIT_NOOP;
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(SchemaOwner(schema), context | SECURITY_LOCAL_USERID_CHANGE);
+	Oid view = DefineRelation(create, RELKIND_VIEW, owner, nullptr, nullptr).objectId;
+	SetUserIdAndSecContext(user, context);
+	CommandCounterIncrement();
+	StoreViewQuery(view, query, false);
+	CommandCounterIncrement();
+	return view;
+}
+
+void
+DropRuleView(Oid view)
+{
+	ObjectAddress address;
+
+	ObjectAddressSet(address, RelationRelationId, view);
+	performDeletion(&address, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
+	CommandCounterIncrement();
+}
+
+} // namespace pgq_ext::queue

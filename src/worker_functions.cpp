@@ -1,0 +1,195 @@
+// What workers and operators call from SQL: checks of the arguments, then src/queue. See sql/api
+// for what each does.
+#include "arguments.hpp"
+#include "process/shared.hpp"
+#include "queue/claim.hpp"
+#include "queue/finish.hpp"
+#include "queue/lease.hpp"
+#include "queue/operations.hpp"
+#include "queue/timer.hpp"
+
+extern "C" {
+#include "catalog/pg_type_d.h"
+#include "utils/array.h"
+}
+
+namespace pgq_ext {
+
+// Without an enqueuer, each dequeue moves up to so many due jobs itself.
+constexpr int kTimersPerDequeue = 100;
+
+// The schema of the called function is the extension's. Nothing is written where nothing may be.
+static Oid
+StartWriting(FunctionCallInfo fcinfo, const char *function)
+{
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfReadOnly(function);
+	PreventCommandIfParallelMode(function);
+	return get_func_namespace(fcinfo->flinfo->fn_oid);
+}
+
+static queue::HandOut
+HandOutArguments(FunctionCallInfo fcinfo)
+{
+	RequireNotNull(fcinfo, 0, "job_id");
+	RequireNotNull(fcinfo, 1, "attempt");
+	return queue::HandOut{PG_GETARG_INT64(0), PG_GETARG_INT32(1)};
+}
+
+static queue::ClaimRequest
+ClaimArguments(FunctionCallInfo fcinfo, Oid schema)
+{
+	RequireNotNull(fcinfo, 0, "batch_size");
+	RequireNotNull(fcinfo, 1, "queue");
+	if (PG_GETARG_INT32(0) <= 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("argument \"batch_size\" must be positive")));
+	return queue::ClaimRequest{schema, TextArgument(fcinfo, 1).value, PG_GETARG_INT32(0),
+							   SpanArgument(fcinfo, 2, "lease"), TextArgument(fcinfo, 3)};
+}
+
+// An array argument without NULLs and of one dimension, as its elements.
+static Datum *
+ElementsArgument(FunctionCallInfo fcinfo, int n, const char *name, Oid type, int16 length,
+				 int *count)
+{
+	RequireNotNull(fcinfo, n, name);
+
+	ArrayType *array = PG_GETARG_ARRAYTYPE_P(n);
+	Datum *elements;
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+						errmsg("argument \"%s\" must be one-dimensional", name)));
+	if (array_contains_nulls(array))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("argument \"%s\" must not contain nulls", name)));
+	deconstruct_array(array, type, length, true, length == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT,
+					  &elements, nullptr, count);
+	return elements;
+}
+
+static queue::HandOut *
+HandOutArrays(FunctionCallInfo fcinfo, int *n)
+{
+	int attempts;
+	Datum *job_ids = ElementsArgument(fcinfo, 0, "job_ids", INT8OID, 8, n);
+	Datum *numbers = ElementsArgument(fcinfo, 1, "attempts", INT4OID, 4, &attempts);
+
+	if (*n != attempts)
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+						errmsg("arguments \"job_ids\" and \"attempts\" must have the same length"),
+						errdetail("They have %d and %d elements.", *n, attempts)));
+
+	auto *hand_outs = static_cast<queue::HandOut *>(palloc(sizeof(queue::HandOut) * Max(*n, 1)));
+	for (int i = 0; i < *n; i++)
+		hand_outs[i] = queue::HandOut{DatumGetInt64(job_ids[i]), DatumGetInt32(numbers[i])};
+	return hand_outs;
+}
+
+} // namespace pgq_ext
+
+using namespace pgq_ext;
+
+extern "C" {
+
+PG_FUNCTION_INFO_V1(pgq_ext_dequeue);
+PG_FUNCTION_INFO_V1(pgq_ext_complete);
+PG_FUNCTION_INFO_V1(pgq_ext_complete_all);
+PG_FUNCTION_INFO_V1(pgq_ext_fail);
+PG_FUNCTION_INFO_V1(pgq_ext_extend);
+PG_FUNCTION_INFO_V1(pgq_ext_release);
+PG_FUNCTION_INFO_V1(pgq_ext_cancel);
+PG_FUNCTION_INFO_V1(pgq_ext_retry);
+
+PGDLLEXPORT Datum
+pgq_ext_dequeue(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_dequeue()");
+	queue::ClaimRequest request = ClaimArguments(fcinfo, schema);
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!process::EnqueuerAlive())
+		queue::RunTimers(schema, GetCurrentTimestamp(), kTimersPerDequeue, nullptr, nullptr);
+
+	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	queue::Claim(request, result->setResult, result->setDesc);
+	return (Datum)0;
+}
+
+PGDLLEXPORT Datum
+pgq_ext_complete(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_complete()");
+
+	PG_RETURN_BOOL(queue::Complete(schema, HandOutArguments(fcinfo), NullableArgument(fcinfo, 2)));
+}
+
+PGDLLEXPORT Datum
+pgq_ext_complete_all(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_complete()");
+	int n;
+	queue::HandOut *hand_outs = HandOutArrays(fcinfo, &n);
+	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * Max(n, 1)));
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	int completed = queue::CompleteAll(schema, hand_outs, n, ids);
+
+	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+	for (int i = 0; i < completed; i++) {
+		Datum id = Int64GetDatum(ids[i]);
+		bool isnull = false;
+		tuplestore_putvalues(result->setResult, result->setDesc, &id, &isnull);
+	}
+	return (Datum)0;
+}
+
+PGDLLEXPORT Datum
+pgq_ext_fail(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_fail()");
+	queue::HandOut hand_out = HandOutArguments(fcinfo);
+
+	RequireNotNull(fcinfo, 2, "error");
+	PG_RETURN_BOOL(
+		queue::Fail(schema, hand_out, PG_GETARG_DATUM(2), SpanArgument(fcinfo, 3, "retry_in")));
+}
+
+PGDLLEXPORT Datum
+pgq_ext_extend(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_extend()");
+	queue::HandOut hand_out = HandOutArguments(fcinfo);
+
+	PG_RETURN_TIMESTAMPTZ(queue::Extend(schema, hand_out, SpanArgument(fcinfo, 2, "lease")));
+}
+
+PGDLLEXPORT Datum
+pgq_ext_release(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_release()");
+	queue::HandOut hand_out = HandOutArguments(fcinfo);
+
+	queue::Release(schema, hand_out, SpanArgument(fcinfo, 2, "run_in"));
+	PG_RETURN_VOID();
+}
+
+PGDLLEXPORT Datum
+pgq_ext_cancel(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_cancel()");
+
+	RequireNotNull(fcinfo, 0, "job_id");
+	PG_RETURN_BOOL(queue::Cancel(schema, PG_GETARG_INT64(0)));
+}
+
+PGDLLEXPORT Datum
+pgq_ext_retry(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_retry()");
+
+	RequireNotNull(fcinfo, 0, "job_id");
+	PG_RETURN_BOOL(queue::Retry(schema, PG_GETARG_INT64(0)));
+}
+
+} // extern "C"
