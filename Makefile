@@ -13,10 +13,12 @@ DATA_built   = $(INSTALL_SQL)
 DOCS         = doc/pgq_ext.md
 EXTRA_CLEAN  = $(EXTENSION)--*.sql tmp_check tmp_check_iso results output_iso regression.diffs regression.out
 
-PG_CPPFLAGS  = -I$(srcdir)/src
-PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wno-register \
-               -Wall -Wextra -Wshadow -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-               $(EXTRA_CXXFLAGS)
+PG_CONFIG   ?= pg_config
+
+# The server's headers are somebody else's: -isystem keeps their warnings out of ours.
+PG_CPPFLAGS  = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden \
+               -Wall -Wextra -Wshadow -Werror -Wno-unknown-warning-option $(EXTRA_CXXFLAGS)
 
 REGRESS      = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --temp-instance=./tmp_check --temp-config=test/pgq_ext.conf
@@ -25,7 +27,6 @@ ISOLATION_OPTS = --inputdir=test --outputdir=. --temp-instance=./tmp_check_iso -
 TAP_TESTS    = 1
 PROVE_TESTS ?= test/t/*.pl
 
-PG_CONFIG   ?= pg_config
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no

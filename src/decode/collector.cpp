@@ -18,10 +18,6 @@ struct SourceEntry {
 	Source *source; // nullptr: not captured
 };
 
-struct MoveEntry {
-	XLogRecPtr lsn; // hash key
-};
-
 struct Collector {
 	MemoryContext context;
 	OwnTables own;
@@ -29,13 +25,12 @@ struct Collector {
 	List *handlers; // active, of Handler *
 	bool tables_changed;
 	HTAB *sources; // by relid, of the present batch; nullptr: build anew
-	HTAB *moves;   // deletes that are half of a cross-partition UPDATE, by LSN
+	PartitionMoves moves;
 
 	// Of the transaction that is being replayed.
 	Run *run;      // nullptr: the next row starts one
 	bool touched;  // something of it is in the batch
 	List *pending;  // HandlerChange *, in force when it ends
-	Oid move_root;  // root of the partitioned table whose next insert is the other half of a move
 };
 
 static Collector *invalidated; // the process has one collector; relcache callbacks have no way to pass it
@@ -53,17 +48,12 @@ Collector *
 NewCollector(const OwnTables &own, Batch *batch)
 {
 	Collector *collector = (Collector *)palloc0(sizeof(Collector));
-	HASHCTL ctl = {};
 
 	collector->context = CurrentMemoryContext;
 	collector->own = own;
 	collector->batch = batch;
 	collector->tables_changed = true;
-	ctl.keysize = sizeof(XLogRecPtr);
-	ctl.entrysize = sizeof(MoveEntry);
-	ctl.hcxt = CurrentMemoryContext;
-	collector->moves = hash_create("pgq_ext partition moves", 64, &ctl,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	collector->moves = NewPartitionMoves();
 	if (invalidated == nullptr)
 		CacheRegisterRelcacheCallback(RelcacheCallback, (Datum)0);
 	invalidated = collector;
@@ -104,22 +94,10 @@ ForgetSources(Collector *collector)
 	collector->run = nullptr;
 }
 
-void
-NotePartitionMove(Collector *collector, XLogRecPtr lsn)
+PartitionMoves *
+Moves(Collector *collector)
 {
-	hash_search(collector->moves, &lsn, HASH_ENTER, nullptr);
-}
-
-void
-ForgetPartitionMoves(Collector *collector, XLogRecPtr lsn)
-{
-	HASH_SEQ_STATUS status;
-	MoveEntry *entry;
-
-	hash_seq_init(&status, collector->moves);
-	while ((entry = (MoveEntry *)hash_seq_search(&status)) != nullptr)
-		if (entry->lsn < lsn)
-			hash_search(collector->moves, &entry->lsn, HASH_REMOVE, nullptr);
+	return &collector->moves;
 }
 
 static Source *
@@ -241,28 +219,6 @@ CollectHandlerChange(Collector *collector, TupleDesc desc, HeapTuple row, bool i
 	MemoryContextSwitchTo(old);
 }
 
-// Whether this insert is the second half of a cross-partition UPDATE, and notes the first half when this is one.
-static bool
-IsPartitionMove(Collector *collector, Relation relation, ReorderBufferChange *change)
-{
-	if (!relation->rd_rel->relispartition || (collector->move_root == InvalidOid &&
-											  hash_get_num_entries(collector->moves) == 0))
-		return false;
-
-	Oid root = llast_oid(get_partition_ancestors(RelationGetRelid(relation)));
-	if (change->action == REORDER_BUFFER_CHANGE_DELETE) {
-		bool found;
-		hash_search(collector->moves, &change->lsn, HASH_REMOVE, &found);
-		if (found)
-			collector->move_root = root;
-		return false;
-	}
-	if (change->action != REORDER_BUFFER_CHANGE_INSERT || root != collector->move_root)
-		return false;
-	collector->move_root = InvalidOid;
-	return true;
-}
-
 void
 CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,
 			  ReorderBufferChange *change)
@@ -275,7 +231,7 @@ CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,
 			CollectHandlerChange(collector, RelationGetDescr(relation), row, inserted);
 		return;
 	}
-	if (IsPartitionMove(collector, relation, change) || !inserted || row == nullptr)
+	if (IsMovedRow(&collector->moves, relation, change) || !inserted || row == nullptr)
 		return;
 
 	Source *source = SourceFor(collector, relation);
@@ -324,7 +280,7 @@ CollectCommit(Collector *collector, ReorderBufferTXN *txn)
 	collector->pending = NIL;
 	collector->run = nullptr;
 	collector->touched = false;
-	collector->move_root = InvalidOid;
+	EndMoves(&collector->moves);
 }
 
 } // namespace pgq_ext::decode

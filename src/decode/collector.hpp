@@ -7,6 +7,7 @@
 #pragma once
 
 #include "decode/event.hpp"
+#include "decode/partition_move.hpp"
 
 extern "C" {
 #include "replication/reorderbuffer.h"
@@ -37,11 +38,8 @@ bool TakeTablesChanged(Collector *collector);
 // Forgets what is known of tables that may have changed shape, and of the batch that was reset.
 void ForgetSources(Collector *collector);
 
-// Notes that the record at lsn deletes a row for a cross-partition UPDATE: the insert that follows is no event.
-void NotePartitionMove(Collector *collector, XLogRecPtr lsn);
-
-// Forgets partition moves before lsn: their transactions have ended.
-void ForgetPartitionMoves(Collector *collector, XLogRecPtr lsn);
+// The cross-partition UPDATEs it knows of; the reader of the WAL notes them there.
+PartitionMoves *Moves(Collector *collector);
 
 // The callbacks' side: one change of a committed transaction, then its end.
 void CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,

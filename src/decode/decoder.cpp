@@ -101,7 +101,7 @@ LogStandbySnapshotNowAndThen(Decoder *decoder)
 		return;
 	decoder->snapshot_logged_at = Position(decoder);
 	LogStandbySnapshot();
-	ForgetPartitionMoves(decoder->collector, MyReplicationSlot->data.restart_lsn);
+	ForgetMovesBefore(Moves(decoder->collector), MyReplicationSlot->data.restart_lsn);
 }
 
 static bool
@@ -139,12 +139,6 @@ ReadWal(Decoder *decoder, Batch *batch)
 	bool drained = ReadUntilFull(decoder, batch);
 	SeparateCaches(decoder);
 	return drained;
-}
-
-void
-Confirm(Decoder *decoder, XLogRecPtr lsn)
-{
-	LogicalConfirmReceivedLocation(lsn);
 }
 
 } // namespace pgq_ext::decode

@@ -20,7 +20,4 @@ bool ReadWal(Decoder *decoder, Batch *batch);
 // Position behind the last record read: every earlier commit has been handed to the batch.
 XLogRecPtr Position(const Decoder *decoder);
 
-// Tells the slot that everything before lsn has become durable jobs: the server may let go of older WAL.
-void Confirm(Decoder *decoder, XLogRecPtr lsn);
-
 } // namespace pgq_ext::decode

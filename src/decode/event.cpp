@@ -25,12 +25,29 @@ NewBatch(MemoryContext parent)
 	return batch;
 }
 
+// A retired handler is needed no longer than the batch that brought its retirement.
+static void
+FreeRetired(List *handler_changes)
+{
+	ListCell *lc;
+
+	foreach (lc, handler_changes) {
+		HandlerChange *change = (HandlerChange *)lfirst(lc);
+		if (!change->retired)
+			continue;
+		pfree(change->handler->name);
+		pfree(change->handler->queue);
+		pfree(change->handler);
+	}
+}
+
 void
 ResetBatch(Batch *batch)
 {
 	MemoryContext context = batch->context;
 	XLogRecPtr end = batch->end;
 
+	FreeRetired(batch->handler_changes);
 	tuplestore_end(batch->rows);
 	MemoryContextReset(context);
 	*batch = Batch{};

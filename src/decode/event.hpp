@@ -67,7 +67,7 @@ IsEmpty(const Batch &batch)
 // Makes an empty batch under parent. owner must outlive it: it holds the tuplestore's temporary files.
 Batch *NewBatch(MemoryContext parent);
 
-// Empties the batch and frees what it held.
+// Empties the batch and frees what it held, and the handlers that it brought the retirement of.
 void ResetBatch(Batch *batch);
 
 // Appends a row. The run must be the batch's last.

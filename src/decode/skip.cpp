@@ -84,7 +84,7 @@ SkipRecord(LogicalDecodingContext *ctx, Collector *collector)
 	if (!ChangesRows(record))
 		return false;
 	if (IsPartitionMoveDelete(record))
-		NotePartitionMove(collector, record->ReadRecPtr);
+		NoteMove(Moves(collector), record->ReadRecPtr);
 	if (SnapBuildCurrentState(ctx->snapshot_builder) != SNAPBUILD_CONSISTENT ||
 		!XLogRecGetBlockTagExtended(record, 0, &file, nullptr, nullptr, nullptr) || !IsSkipped(file))
 		return false;

@@ -90,9 +90,9 @@ PersistSlot()
 }
 
 void
-ReleaseSlot()
+ConfirmSlot(XLogRecPtr lsn)
 {
-	ReplicationSlotRelease();
+	LogicalConfirmReceivedLocation(lsn);
 }
 
 void

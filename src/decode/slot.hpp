@@ -27,8 +27,10 @@ SlotStatus AcquireSlot(XLogRecPtr *confirmed);
 XLogRecPtr CreateSlot();
 void PersistSlot();
 
-// Gives the slot back, so that a decoding context can take it anew, or drops it.
-void ReleaseSlot();
+// Tells the slot that everything before lsn has become durable jobs: the server may let go of older WAL.
+void ConfirmSlot(XLogRecPtr lsn);
+
+// Drops the slot, if there is one; gives it back first when this process holds it.
 void DropSlot();
 
 // Lets this process use our output plugin whatever output_plugin_libraries says for others.

@@ -1,7 +1,7 @@
 // Which progress is durable: see durable.hpp.
 #include "process/durable.hpp"
 
-#include "decode/decoder.hpp"
+#include "decode/slot.hpp"
 #include "process/writer.hpp"
 
 namespace pgq_ext::process {
@@ -42,7 +42,7 @@ ConfirmDurable(Enqueuer *enqueuer)
 	queue->confirmed_at = now;
 	XLogRecPtr lsn = TakeDurable(queue);
 	if (!XLogRecPtrIsInvalid(lsn))
-		decode::Confirm(enqueuer->decoder, lsn);
+		decode::ConfirmSlot(lsn);
 }
 
 } // namespace pgq_ext::process

@@ -95,7 +95,16 @@ Run(Enqueuer *enqueuer)
 	// Only DROP EXTENSION ends the loop, after it has committed: the slot is nobody's any more.
 	decode::DropSlot();
 	ereport(LOG, (errmsg("enqueuer ends: database \"%s\" does not have extension \"pgq_ext\"",
-						 get_database_name(MyDatabaseId))));
+						 enqueuer->database_name)));
+}
+
+static const char *
+DatabaseName()
+{
+	StartTransactionCommand();
+	const char *name = MemoryContextStrdup(TopMemoryContext, get_database_name(MyDatabaseId));
+	CommitTransactionCommand();
+	return name;
 }
 
 static bool
@@ -129,16 +138,17 @@ pgq_ext_enqueuer_main(Datum arg)
 	using namespace pgq_ext;
 
 	process::Connect(DatumGetObjectId(arg));
-	if (!process::HasExtension())
-		proc_exit(0);
+	// In this order: exit 0 frees the entry only once it is ours, and an extension created after we look is announced.
 	process::Database *db = process::Attach();
-	if (db == nullptr)
+	if (db == nullptr || !process::HasExtension())
 		proc_exit(0);
 
+	const char *name = process::DatabaseName();
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(TopMemoryContext, "pgq_ext enqueuer", ALLOCSET_DEFAULT_SIZES));
 	CurrentResourceOwner = ResourceOwnerCreate(nullptr, "pgq_ext enqueuer");
 	process::Enqueuer *enqueuer = process::NewEnqueuer(db);
+	enqueuer->database_name = name;
 	ErrorData *error = pg::Try([&]() { process::Run(enqueuer); });
 	if (error == nullptr)
 		proc_exit(0);

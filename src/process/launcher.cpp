@@ -233,7 +233,7 @@ Round()
 }
 
 static void
-Gone(int code, Datum arg)
+Gone(int, Datum)
 {
 	cluster->launcher_procno = -1;
 }
@@ -274,7 +274,7 @@ RegisterLauncher()
 } // namespace pgq_ext::process
 
 void
-pgq_ext_launcher_main(Datum arg)
+pgq_ext_launcher_main(Datum)
 {
 	using namespace pgq_ext::process;
 

@@ -25,7 +25,7 @@ void
 ForgetDue(Database *db)
 {
 	// A full barrier: the caller's snapshot is taken after it.
-	pg_atomic_exchange_u64(&db->next_due, PG_UINT64_MAX);
+	pg_atomic_exchange_u64(&db->next_due, DT_NOEND);
 }
 
 bool
@@ -83,7 +83,7 @@ SleepTime(Database *db, XLogRecPtr position, long timeout)
 		return 0;
 
 	uint64 due = pg_atomic_read_u64(&db->next_due);
-	if (due > PG_INT64_MAX)
+	if (due == (uint64)DT_NOEND)
 		return timeout;
 	return Min(timeout, TimestampDifferenceMilliseconds(GetCurrentTimestamp(), (TimestampTz)due));
 }

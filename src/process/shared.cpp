@@ -49,7 +49,7 @@ ResetEntry(Database *db)
 		pg_atomic_write_u64(&count, 0);
 	pg_atomic_write_u32(&db->sleeping, 0);
 	pg_atomic_write_u64(&db->wake_lsn, 0);
-	pg_atomic_write_u64(&db->next_due, PG_UINT64_MAX);
+	pg_atomic_write_u64(&db->next_due, DT_NOEND);
 	for (pg_atomic_uint64 &word : db->captured)
 		pg_atomic_write_u64(&word, 0);
 }

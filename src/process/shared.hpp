@@ -47,7 +47,7 @@ struct Database {
 	// Written by committing backends and the enqueuer.
 	pg_atomic_uint32 sleeping; // the enqueuer is about to wait for its latch, or does
 	pg_atomic_uint64 wake_lsn; // a commit that touched a captured table ended here; only rises
-	pg_atomic_uint64 next_due; // TimestampTz: a job becomes due then; PG_UINT64_MAX: none known
+	pg_atomic_uint64 next_due; // TimestampTz: a job becomes due then; DT_NOEND: none known
 
 	// Which tables are captured, as a set of hash bits: a false positive only wakes the enqueuer in vain.
 	pg_atomic_uint64 captured[kFilterBits / 64];

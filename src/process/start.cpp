@@ -45,13 +45,14 @@ MakeSlot(Enqueuer *enqueuer)
 static void
 WarnOfGap(const queue::Gap &gap)
 {
-	ereport(WARNING,
-			(errmsg("events committed between %X/%X and %X/%X could not be recovered",
-					(uint32)(gap.from >> 32), (uint32)gap.from, (uint32)(gap.to >> 32),
-					(uint32)gap.to),
-			 errdetail("The replication slot was lost, and the WAL since the last position is no longer "
-					   "there."),
-			 errhint("Rows inserted in that time have no jobs; see max_slot_wal_keep_size.")));
+	ereport(
+		WARNING,
+		(errmsg("events committed between %X/%X and %X/%X could not be recovered",
+				(uint32)(gap.from >> 32), (uint32)gap.from, (uint32)(gap.to >> 32), (uint32)gap.to),
+		 errdetail(
+			 "The replication slot was lost, and the WAL since the last position is no longer "
+			 "there."),
+		 errhint("Rows inserted in that time have no jobs; see max_slot_wal_keep_size.")));
 }
 
 // Starts with a new slot. What committed since from, and before the slot, becomes jobs in one transaction with the new
@@ -109,8 +110,9 @@ StartWithNewSlot(Enqueuer *enqueuer)
 	const queue::Progress &progress = enqueuer->progress;
 
 	if (!progress.same_cluster) {
-		ereport(LOG, (errmsg("database \"%s\" was restored or copied: rows that are there make no jobs",
-							 get_database_name(MyDatabaseId))));
+		ereport(LOG,
+				(errmsg("database \"%s\" was restored or copied: rows that are there make no jobs",
+						enqueuer->database_name)));
 		return StartAnew(enqueuer, InvalidXLogRecPtr);
 	}
 	if (XLogRecPtrIsInvalid(progress.last_lsn))

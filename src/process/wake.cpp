@@ -84,7 +84,7 @@ AtEnd()
 }
 
 static void
-AtTransactionEvent(XactEvent event, void *arg)
+AtTransactionEvent(XactEvent event, void *)
 {
 	switch (event) {
 	case XACT_EVENT_PRE_COMMIT:

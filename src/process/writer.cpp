@@ -3,6 +3,7 @@
 
 #include "pg/try.hpp"
 #include "queue/converter.hpp"
+#include "queue/evaluate.hpp"
 #include "queue/request.hpp"
 #include "queue/timer.hpp"
 #include "settings.hpp"
@@ -56,11 +57,14 @@ bool
 BeginTransaction(Enqueuer *enqueuer)
 {
 	StartTransactionCommand();
-	enqueuer->extension = pg::LockExtension();
-	if (!OidIsValid(enqueuer->extension.oid)) {
+	pg::Extension found = pg::LockExtension();
+	// Dropped and created again is another extension: its enqueuer is another process.
+	bool same = !OidIsValid(enqueuer->extension.oid) || found.oid == enqueuer->extension.oid;
+	if (!OidIsValid(found.oid) || !same) {
 		AbortTransaction(enqueuer);
 		return false;
 	}
+	enqueuer->extension = found;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	// Nothing of ours is an event, and nobody replicates it by accident; the plugin filters this origin out.
 	replorigin_session_origin = DoNotReplicateId;
@@ -91,13 +95,16 @@ AbortTransaction(Enqueuer *enqueuer)
 	Leave(enqueuer);
 }
 
-// A commit can be read from the WAL before its transaction counts as ended; jobs must not be seen before their events.
+// A commit can be read from the WAL before its transaction counts as ended. Jobs must not be seen before their events,
+// and expressions must see the rows they are about: wait, and look at the database anew.
 static void
 WaitUntilVisible(const decode::Batch *batch)
 {
 	for (int i = 0; i < batch->nxids; i++)
 		if (TransactionIdIsInProgress(batch->xids[i]))
 			XactLockTableWait(batch->xids[i], nullptr, nullptr, XLTW_None);
+	PopActiveSnapshot();
+	PushActiveSnapshot(GetTransactionSnapshot());
 }
 
 static void
@@ -124,6 +131,7 @@ WriteWithCare(Enqueuer *enqueuer, queue::Progress *progress, queue::Tally *tally
 	});
 	if (error == nullptr)
 		return installed;
+	queue::StopClock();
 	AbortTransaction(enqueuer);
 	FreeErrorData(error);
 	*progress = enqueuer->progress;

@@ -13,6 +13,7 @@ struct Enqueuer {
 	MemoryContext context; // lives as long as the process; everything below is in it
 	ResourceOwner owner;
 	Database *db;
+	const char *database_name; // the catalog can't be asked outside a transaction
 	pg::Extension extension;
 	queue::Progress progress; // as last committed
 	decode::Batch *batch;

@@ -195,7 +195,7 @@ SetNullable(const pg::Table &jobs, int column, NullableDatum value)
 }
 
 static void
-StartJob(const pg::Table &jobs, const NewJob &job, const Key &key)
+StartJob(const pg::Table &jobs, const NewJob &job, const Key &key, TimestampTz visible_at)
 {
 	using namespace column;
 
@@ -203,7 +203,7 @@ StartJob(const pg::Table &jobs, const NewJob &job, const Key &key)
 	pg::Set(jobs, kJobId, Int64GetDatum(job.job_id));
 	if (key.present)
 		pg::Set(jobs, kKeyHash, Int64GetDatum(key.hash));
-	pg::Set(jobs, kVisibleAt, TimestampTzGetDatum(job.visible_at));
+	pg::Set(jobs, kVisibleAt, TimestampTzGetDatum(visible_at));
 	pg::Set(jobs, kCreatedAt, TimestampTzGetDatum(job.created_at));
 	pg::Set(jobs, kPriority, Int32GetDatum(job.priority));
 	pg::Set(jobs, kAttempt, Int32GetDatum(job.attempt));
@@ -224,7 +224,7 @@ Append(Appender *appender, const NewJob &job)
 	Key key = MakeKey(job.handler, job.key);
 	Place place = FindPlace(appender, key);
 
-	StartJob(jobs, job, key);
+	StartJob(jobs, job, key, GetCurrentTimestamp());
 	pg::Set(jobs, column::kPosition, Int64GetDatum(job.position));
 	SetPlace(jobs, place);
 	pg::Insert(jobs);
@@ -239,7 +239,7 @@ AppendScheduled(Appender *appender, const NewJob &job)
 	const pg::Table &jobs = appender->jobs;
 	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
 
-	StartJob(jobs, job, MakeKey(job.handler, job.key));
+	StartJob(jobs, job, MakeKey(job.handler, job.key), job.visible_at);
 	pg::Set(jobs, column::kState, LetterDatum(State::Scheduled));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(true));
 	pg::Insert(jobs);

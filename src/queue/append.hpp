@@ -7,8 +7,8 @@ namespace pgq_ext::queue {
 
 struct NewJob {
 	int64 job_id;           // of pgq_job_id_seq
-	int64 position;         // above all given before; of no meaning to AppendScheduled
-	TimestampTz visible_at; // for AppendScheduled: when it becomes due
+	int64 position;         // above all given before; not for AppendScheduled
+	TimestampTz visible_at; // only for AppendScheduled: when it becomes due
 	TimestampTz created_at;
 	int32 priority;
 	int32 attempt;            // hand-outs so far: 0, but for a retried dead letter

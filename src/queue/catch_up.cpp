@@ -3,7 +3,7 @@
 
 #include "decode/commit_order.hpp"
 #include "pg/table.hpp"
-#include "queue/handler_table.hpp"
+#include "queue/gap_handlers.hpp"
 
 extern "C" {
 #include "access/heaptoast.h"
@@ -15,13 +15,6 @@ extern "C" {
 }
 
 namespace pgq_ext::queue {
-
-// A handler version in the gap: it applies to transactions with after < order <= until.
-struct Version {
-	decode::Handler *handler;
-	uint32 after;
-	uint32 until;
-};
 
 // A row that one of the gap's transactions inserted.
 struct Found {
@@ -40,102 +33,6 @@ struct Search {
 	Found *found;
 	int64 nfound, max_found;
 };
-
-List *
-ReadHandlerIds(Oid schema)
-{
-	List *ids = NIL;
-	ListCell *lc;
-
-	foreach (lc, ReadHandlers(schema)) {
-		HandlerRow *row = (HandlerRow *)lfirst(lc);
-		if (row->handler.retired)
-			continue;
-		int64 *id = (int64 *)palloc(sizeof(int64));
-		*id = row->handler.id;
-		ids = lappend(ids, id);
-	}
-	return ids;
-}
-
-static bool
-Contains(const List *ids, int64 id)
-{
-	ListCell *lc;
-
-	foreach (lc, ids)
-		if (*(int64 *)lfirst(lc) == id)
-			return true;
-	return false;
-}
-
-static decode::Handler *
-LongLived(MemoryContext context, const decode::Handler &handler)
-{
-	MemoryContext old = MemoryContextSwitchTo(context);
-	decode::Handler *copy = (decode::Handler *)palloc(sizeof(decode::Handler));
-
-	*copy = handler;
-	copy->name = pstrdup(handler.name);
-	copy->queue = pstrdup(handler.queue);
-	MemoryContextSwitchTo(old);
-	return copy;
-}
-
-static void
-AddChange(decode::Batch *batch, decode::Handler *handler, bool retired)
-{
-	MemoryContext old = MemoryContextSwitchTo(batch->context);
-	decode::HandlerChange *change = (decode::HandlerChange *)palloc(sizeof(decode::HandlerChange));
-
-	change->handler = handler;
-	change->retired = retired;
-	batch->handler_changes = lappend(batch->handler_changes, change);
-	MemoryContextSwitchTo(old);
-}
-
-// Where in the gap a handler version begins and ends to apply. False: it begins after the gap, in the stream.
-static bool
-BordersOf(const Search &search, const Gap &gap, const HandlerRow &row, Version *version)
-{
-	const decode::Commit *created =
-		search.commits ? decode::FindCommit(search.commits, row.created_xid) : nullptr;
-	const decode::Commit *retired =
-		search.commits ? decode::FindCommit(search.commits, row.retired_xid) : nullptr;
-
-	if (created == nullptr && !row.active && !Contains(gap.handlers_before, row.handler.id))
-		return false;
-	version->after = created != nullptr && !row.active ? created->order : 0;
-	// Without the order of commits a retirement may lie in the gap or behind it; events of the gap are lost either way.
-	version->until = retired != nullptr									 ? retired->order
-					 : search.commits == nullptr && row.handler.retired ? 0
-																		 : PG_UINT32_MAX;
-	return true;
-}
-
-static void
-FindVersions(Search *search, decode::Collector *collector, const Gap &gap)
-{
-	ListCell *lc;
-
-	foreach (lc, ReadHandlers(search->schema)) {
-		HandlerRow *row = (HandlerRow *)lfirst(lc);
-		Version version;
-
-		if (!BordersOf(*search, gap, *row, &version))
-			continue;
-		version.handler = LongLived(GetMemoryChunkContext(search->batch), row->handler);
-		Version *kept = (Version *)palloc(sizeof(Version));
-		*kept = version;
-		search->versions = lappend(search->versions, kept);
-		if (!row->active)
-			AddChange(search->batch, version.handler, false);
-		if (version.until == PG_UINT32_MAX)
-			decode::AddHandler(collector, version.handler);
-		else
-			AddChange(search->batch, version.handler, true);
-	}
-}
 
 // The source for a row of relation inserted by the transaction with that order; nullptr: no handler applies. Rows that
 // come one after the other mostly share it, so the last one is looked at first.
@@ -307,7 +204,7 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 		search.commits = decode::ReadCommitOrder(gap.from, gap.to);
 	if (search.commits != nullptr)
 		decode::WaitUntilVisible(search.commits);
-	FindVersions(&search, collector, gap);
+	search.versions = VersionsOfGap(schema, collector, batch, gap, search.commits);
 	if (search.commits != nullptr)
 		foreach (lc, TablesOf(search))
 			SearchTable(&search, lfirst_oid(lc), false);
@@ -315,19 +212,6 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 	FillBatch(&search);
 	batch->end = gap.to;
 	return search.commits != nullptr || XLogRecPtrIsInvalid(gap.from);
-}
-
-void
-ResumeHandlers(Oid schema, decode::Collector *collector)
-{
-	ListCell *lc;
-
-	foreach (lc, ReadHandlers(schema)) {
-		HandlerRow *row = (HandlerRow *)lfirst(lc);
-		if (row->active)
-			decode::AddHandler(collector,
-							   LongLived(GetMemoryChunkContext(collector), row->handler));
-	}
 }
 
 } // namespace pgq_ext::queue

@@ -167,6 +167,7 @@ RecordHandlerChanges(Conversion *conversion)
 			CommandCounterIncrement();
 			DeleteById(active, "pgq_active_handler_pkey", change->handler->id);
 			DeleteById(handlers, "pgq_handler_pkey", change->handler->id);
+			ForgetRule(change->handler);
 		} else {
 			pg::StartRow(active);
 			pg::Set(active, 1, Int64GetDatum(change->handler->id));

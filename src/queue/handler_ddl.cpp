@@ -2,19 +2,15 @@
 #include "queue/handler_ddl.hpp"
 
 #include "pg/table.hpp"
-#include "queue/job.hpp"
+#include "queue/handler_checks.hpp"
 
 extern "C" {
-#include "catalog/catalog.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_namespace.h"
 #include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
-#include "utils/syscache.h"
 #include "utils/xid8.h"
 }
 
@@ -51,16 +47,6 @@ struct Current {
 	Query *query; // nullptr: its view is gone
 };
 
-static void
-CheckName(const char *handler)
-{
-	size_t length = strlen(handler);
-
-	if (length == 0 || length > 255)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("handler must be a name of 1 to 255 bytes, not %zu", length)));
-}
-
 // Definitions of one name wait for each other, until the transactions that make them end; the table itself is never
 // locked, so the enqueuer does not notice. Two names may share a lock.
 static void
@@ -69,27 +55,6 @@ LockName(Oid schema, const char *handler)
 	LockDatabaseObject(pg::RelationNamed(schema, "pgq_handler"),
 					   hash_bytes((const unsigned char *)handler, (int)strlen(handler)), 0,
 					   AccessExclusiveLock);
-}
-
-// Keeps the queue from being dropped until the transaction ends.
-static void
-LockQueue(Oid schema, const char *queue)
-{
-	pg::Table table = pg::Open(schema, "pgq_queue");
-	Snapshot snapshot = pg::FreshSnapshot();
-	ScanKeyData key;
-
-	ScanKeyEntryInitialize(&key, 0, 1, BTEqualStrategyNumber, InvalidOid, C_COLLATION_OID, F_TEXTEQ,
-						   CStringGetTextDatum(queue));
-	pg::Scan scan = pg::BeginScan(table, "pgq_queue_pkey", snapshot, &key, 1);
-	bool found = scan.Next();
-	ItemPointerData tid = table.row->tts_tid;
-	scan.End();
-	if (!found || pg::Lock(table, &tid, snapshot, LockTupleKeyShare, pg::Wait::Yes) != pg::Outcome::Done)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", queue)));
-	UnregisterSnapshot(snapshot);
-	pg::Close(&table);
 }
 
 static const char *
@@ -136,28 +101,6 @@ FindCurrent(const pg::Table &table, Snapshot snapshot, const char *handler, Curr
 }
 
 static void
-CheckSource(Oid schema, Oid source, Oid owner)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(source));
-
-	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("relation with OID %u does not exist", source)));
-	Form_pg_class relation = (Form_pg_class)GETSTRUCT(tuple);
-	bool table = relation->relkind == RELKIND_RELATION || relation->relkind == RELKIND_PARTITIONED_TABLE;
-	if (!table || relation->relpersistence != RELPERSISTENCE_PERMANENT ||
-		IsCatalogRelationOid(source) || relation->relnamespace == PG_TOAST_NAMESPACE ||
-		(relation->relnamespace == schema && strncmp(NameStr(relation->relname), "pgq_", 4) == 0))
-		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("\"%s\" cannot be the source of a handler", NameStr(relation->relname)),
-						errdetail("A source is a permanent table: not a view, a foreign, temporary or "
-								  "unlogged table, a system catalog, or a table of this extension.")));
-	if (pg_class_aclcheck(source, owner, ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, NameStr(relation->relname));
-	ReleaseSysCache(tuple);
-}
-
-static void
 SetText(const pg::Table &table, int column, const char *text)
 {
 	if (text != nullptr)
@@ -169,7 +112,8 @@ InsertVersion(Oid schema, const pg::Table &table, const Definition &definition, 
 {
 	Oid ids = pg::RelationNamed(schema, "pgq_handler_handler_id_seq");
 	int64 id = nextval_internal(ids, false);
-	Oid rule = CreateRuleView(schema, psprintf("pgq_handler_" INT64_FORMAT, id), owner, query);
+	Oid rule = CreateRuleView(schema, psprintf("pgq_handler_" INT64_FORMAT, id),
+							  psprintf("expressions of handler \"%s\"", definition.handler), owner, query);
 
 	pg::StartRow(table);
 	pg::Set(table, kHandlerId, Int64GetDatum(id));

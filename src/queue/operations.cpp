@@ -131,7 +131,6 @@ JobOfDeadLetter(TupleTableSlot *row, int64 position)
 
 	job.job_id = DatumGetInt64(nullable(kJobId).value);
 	job.position = position;
-	job.visible_at = GetCurrentTimestamp();
 	job.created_at = DatumGetTimestampTz(nullable(kCreatedAt).value);
 	job.priority = DatumGetInt32(nullable(kPriority).value);
 	job.attempt = DatumGetInt32(nullable(kAttempt).value);

@@ -1,13 +1,17 @@
 // A handler's expressions as a view: see rule_view.hpp.
 #include "queue/rule_view.hpp"
 
+#include "pg/extension.hpp"
+
 extern "C" {
 #include "catalog/dependency.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
+#include "commands/comment.h"
 #include "commands/tablecmds.h"
 #include "commands/view.h"
 #include "nodes/makefuncs.h"
@@ -242,9 +246,19 @@ SchemaOwner(Oid schema)
 	return owner;
 }
 
+static void
+GoWithExtension(Oid view)
+{
+	ObjectAddress dependent, extension;
+
+	ObjectAddressSet(dependent, RelationRelationId, view);
+	ObjectAddressSet(extension, ExtensionRelationId, pg::FindExtension().oid);
+	recordDependencyOn(&dependent, &extension, DEPENDENCY_AUTO_EXTENSION);
+}
+
 // As DefineView does, but that the view is in our schema and belongs to the handler's owner, whatever he may do there.
 Oid
-CreateRuleView(Oid schema, const char *name, Oid owner, Query *query)
+CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Query *query)
 {
 	CreateStmt *create = makeNode(CreateStmt);
 	Oid user;
@@ -259,6 +273,8 @@ CreateRuleView(Oid schema, const char *name, Oid owner, Query *query)
 	SetUserIdAndSecContext(user, context);
 	CommandCounterIncrement();
 	StoreViewQuery(view, query, false);
+	GoWithExtension(view);
+	CreateComments(view, RelationRelationId, 0, comment);
 	CommandCounterIncrement();
 	return view;
 }

@@ -22,7 +22,8 @@ Query *BindRule(const char *handler, Oid source, const RuleText &text, Query *ke
 Query *WithDefault(const char *handler, Oid source, Query *rule, int column);
 
 // Stores the query as view schema.name, owned by owner. The current role needs no rights in the schema.
-Oid CreateRuleView(Oid schema, const char *name, Oid owner, Query *query);
+// The view goes with the extension, as its members do, but pg_dump keeps it, as it does with other views.
+Oid CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Query *query);
 
 // Drops the view.
 void DropRuleView(Oid view);

@@ -1,0 +1,75 @@
+// Telling cross-partition UPDATEs from inserts: see partition_move.hpp.
+#include "decode/partition_move.hpp"
+
+extern "C" {
+#include "catalog/partition.h"
+}
+
+namespace pgq_ext::decode {
+
+struct MoveEntry {
+	XLogRecPtr lsn; // hash key
+};
+
+PartitionMoves
+NewPartitionMoves()
+{
+	PartitionMoves moves = {};
+	HASHCTL ctl = {};
+
+	ctl.keysize = sizeof(XLogRecPtr);
+	ctl.entrysize = sizeof(MoveEntry);
+	ctl.hcxt = CurrentMemoryContext;
+	moves.deletes =
+		hash_create("pgq_ext partition moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return moves;
+}
+
+void
+NoteMove(PartitionMoves *moves, XLogRecPtr lsn)
+{
+	hash_search(moves->deletes, &lsn, HASH_ENTER, nullptr);
+}
+
+void
+ForgetMovesBefore(PartitionMoves *moves, XLogRecPtr lsn)
+{
+	HASH_SEQ_STATUS status;
+	MoveEntry *entry;
+
+	hash_seq_init(&status, moves->deletes);
+	while ((entry = (MoveEntry *)hash_seq_search(&status)) != nullptr)
+		if (entry->lsn < lsn)
+			hash_search(moves->deletes, &entry->lsn, HASH_REMOVE, nullptr);
+}
+
+static bool
+TakeMove(PartitionMoves *moves, const ReorderBufferChange *change)
+{
+	bool found = false;
+
+	if (change->action == REORDER_BUFFER_CHANGE_DELETE)
+		hash_search(moves->deletes, &change->lsn, HASH_REMOVE, &found);
+	return found;
+}
+
+bool
+IsMovedRow(PartitionMoves *moves, Relation relation, const ReorderBufferChange *change)
+{
+	if (!relation->rd_rel->relispartition ||
+		(!OidIsValid(moves->root) && hash_get_num_entries(moves->deletes) == 0))
+		return false;
+
+	Oid root = llast_oid(get_partition_ancestors(RelationGetRelid(relation)));
+	if (TakeMove(moves, change)) {
+		moves->root = root;
+		return false;
+	}
+	if (root != moves->root)
+		return false;
+	// The insert follows at once; whatever else happens to the table means that a trigger has suppressed it.
+	moves->root = InvalidOid;
+	return change->action == REORDER_BUFFER_CHANGE_INSERT;
+}
+
+} // namespace pgq_ext::decode

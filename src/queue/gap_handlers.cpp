@@ -1,0 +1,120 @@
+// Which handlers applied where in a gap: see gap_handlers.hpp.
+#include "queue/gap_handlers.hpp"
+
+#include "queue/handler_table.hpp"
+
+namespace pgq_ext::queue {
+
+List *
+ReadHandlerIds(Oid schema)
+{
+	List *ids = NIL;
+	ListCell *lc;
+
+	foreach (lc, ReadHandlers(schema)) {
+		HandlerRow *row = (HandlerRow *)lfirst(lc);
+		if (row->handler.retired)
+			continue;
+		int64 *id = (int64 *)palloc(sizeof(int64));
+		*id = row->handler.id;
+		ids = lappend(ids, id);
+	}
+	return ids;
+}
+
+static bool
+Contains(const List *ids, int64 id)
+{
+	ListCell *lc;
+
+	foreach (lc, ids)
+		if (*(int64 *)lfirst(lc) == id)
+			return true;
+	return false;
+}
+
+static decode::Handler *
+LongLived(MemoryContext context, const decode::Handler &handler)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	decode::Handler *copy = (decode::Handler *)palloc(sizeof(decode::Handler));
+
+	*copy = handler;
+	copy->name = pstrdup(handler.name);
+	copy->queue = pstrdup(handler.queue);
+	MemoryContextSwitchTo(old);
+	return copy;
+}
+
+static void
+AddChange(decode::Batch *batch, decode::Handler *handler, bool retired)
+{
+	MemoryContext old = MemoryContextSwitchTo(batch->context);
+	decode::HandlerChange *change = (decode::HandlerChange *)palloc(sizeof(decode::HandlerChange));
+
+	change->handler = handler;
+	change->retired = retired;
+	batch->handler_changes = lappend(batch->handler_changes, change);
+	MemoryContextSwitchTo(old);
+}
+
+// Where in the gap a handler version begins and ends to apply. False: it begins after the gap, in the stream.
+static bool
+BordersOf(const decode::CommitOrder *commits, const Gap &gap, const HandlerRow &row, Version *version)
+{
+	const decode::Commit *created =
+		commits != nullptr ? decode::FindCommit(commits, row.created_xid) : nullptr;
+	const decode::Commit *retired =
+		commits != nullptr ? decode::FindCommit(commits, row.retired_xid) : nullptr;
+
+	if (created == nullptr && !row.active && !Contains(gap.handlers_before, row.handler.id))
+		return false;
+	version->after = created != nullptr && !row.active ? created->order : 0;
+	// Without the order of commits a retirement may lie in the gap or behind it; events of the gap are lost either way.
+	version->until = retired != nullptr									 ? retired->order
+					 : commits == nullptr && row.handler.retired ? 0
+																		 : PG_UINT32_MAX;
+	return true;
+}
+
+List *
+VersionsOfGap(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap,
+			  const decode::CommitOrder *commits)
+{
+	List *versions = NIL;
+	ListCell *lc;
+
+	foreach (lc, ReadHandlers(schema)) {
+		HandlerRow *row = (HandlerRow *)lfirst(lc);
+		Version version;
+
+		if (!BordersOf(commits, gap, *row, &version))
+			continue;
+		version.handler = LongLived(GetMemoryChunkContext(batch), row->handler);
+		Version *kept = (Version *)palloc(sizeof(Version));
+		*kept = version;
+		versions = lappend(versions, kept);
+		if (!row->active)
+			AddChange(batch, version.handler, false);
+		if (version.until == PG_UINT32_MAX)
+			decode::AddHandler(collector, version.handler);
+		else
+			AddChange(batch, version.handler, true);
+	}
+	return versions;
+}
+
+void
+ResumeHandlers(Oid schema, decode::Collector *collector)
+{
+	ListCell *lc;
+
+	foreach (lc, ReadHandlers(schema)) {
+		HandlerRow *row = (HandlerRow *)lfirst(lc);
+		if (row->active)
+			decode::AddHandler(collector,
+							   LongLived(GetMemoryChunkContext(collector), row->handler));
+	}
+}
+
+} // namespace pgq_ext::queue

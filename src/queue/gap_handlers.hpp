@@ -1,0 +1,21 @@
+// Which handlers applied to which transactions of a gap, and which apply at its end.
+#pragma once
+
+#include "decode/commit_order.hpp"
+#include "queue/catch_up.hpp"
+
+namespace pgq_ext::queue {
+
+// A handler version in the gap: it applies to transactions with after < order <= until.
+struct Version {
+	decode::Handler *handler;
+	uint32 after;
+	uint32 until;
+};
+
+// The handler versions of the gap, as Version *. Those that apply at its end are given to the collector; the batch gets
+// what is to be recorded of the others. commits is nullptr when the order of the gap's commits is not known.
+List *VersionsOfGap(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap,
+					const decode::CommitOrder *commits);
+
+} // namespace pgq_ext::queue

@@ -1,0 +1,46 @@
+# Too few worker slots: said once and where one looks, retried, and nobody else's enqueuer suffers.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use PgqNode;
+
+# The launcher, the server's own logical replication launcher, and one enqueuer.
+my $node = PgqNode->create('worker_slots', 'max_worker_processes = 3');
+
+$node->safe_psql('postgres', 'CREATE EXTENSION pgq_ext');
+$node->safe_psql('postgres', 'SELECT pgq_sync()');
+my $pid = $node->enqueuer('postgres');
+
+foreach my $database ('second', 'third')
+{
+    $node->safe_psql('postgres', "CREATE DATABASE $database");
+    $node->safe_psql($database, 'CREATE EXTENSION pgq_ext');
+    ok($node->poll_query_until($database, q{SELECT last_error ~ 'max_worker_processes' AND state = 'failed' FROM pgq_enqueuer}),
+        "$database: the view names the setting");
+}
+my ($sqlstate, $message) = $node->error_of('second', q{SELECT pgq_sync('3 s')});
+is($sqlstate, '57014', 'pgq_sync times out');
+like($message, qr/HINT:.*last_error/, 'and says where to look');
+is($node->enqueuer('postgres'), $pid, 'the enqueuer that runs is left alone');
+
+my @said = slurp_file($node->logfile) =~ /(HINT:  Raise max_worker_processes, which is 3)/g;
+is(scalar @said, 1, 'the log says it once');
+
+# A slot becomes free, and is taken.
+$node->safe_psql('postgres', 'DROP EXTENSION pgq_ext');
+ok($node->poll_query_until('postgres',
+    q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pgq_ext enqueuer' AND datname <> 'postgres'}),
+    'a free slot is taken');
+
+$node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+$node->restart;
+$node->safe_psql($_, 'SELECT pgq_sync()') foreach ('second', 'third');
+$node->await_enqueuers('second', 'third');
+pass('with enough slots all run');
+
+$node->log_is_clean;
+$node->stop;
+done_testing();

@@ -1,0 +1,34 @@
+# A standby runs nothing, says so, and has enqueuers from its promotion on.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use PgqNode;
+
+my $primary = PgqNode->create('primary');
+$primary->safe_psql('postgres', 'CREATE EXTENSION pgq_ext');
+$primary->safe_psql('postgres', 'SELECT pgq_sync()');
+
+$primary->backup('base');
+my $standby = PgqNode->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+$primary->wait_for_catchup($standby);
+
+is($standby->processes, '', 'a standby runs nothing of ours');
+is($standby->safe_psql('postgres', 'SELECT state, pid, lag_bytes >= 0 FROM pgq_enqueuer'), 'standby||t',
+    'the view works there');
+my ($sqlstate) = $standby->error_of('postgres', 'SELECT pgq_sync()');
+is($sqlstate, '25006', 'pgq_sync does not');
+
+$primary->stop;
+$standby->promote;
+$standby->safe_psql('postgres', 'SELECT pgq_sync()');
+is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'after promotion the enqueuer runs');
+
+$standby->log_is_clean;
+$standby->stop;
+done_testing();

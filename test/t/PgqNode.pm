@@ -1,0 +1,82 @@
+# A server with the extension's settings, and what the tests of the processes ask of it.
+package PgqNode;
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @ISA = ('PostgreSQL::Test::Cluster');
+
+# A started server. conf: lines for postgresql.conf that come after ours.
+sub create
+{
+    my ($class, $name, $conf) = @_;
+    my $node = $class->new($name);
+    $node->init(allows_streaming => 'logical');
+    $node->append_conf('postgresql.conf', <<"EOF");
+shared_preload_libraries = 'pgq_ext'
+max_prepared_transactions = 10
+max_worker_processes = 16
+restart_after_crash = on
+EOF
+    $node->append_conf('postgresql.conf', $conf) if defined $conf;
+    $node->start;
+    return $node;
+}
+
+# Waits until the database's enqueuer converts, and returns its pid. With old: until it is another one than that.
+sub enqueuer
+{
+    my ($self, $database, $old) = @_;
+    my $running = q{state = 'streaming' AND pid IS NOT NULL};
+    $running .= " AND pid <> $old" if defined $old;
+    $self->poll_query_until($database, "SELECT $running FROM pgq_enqueuer") or die "no enqueuer in $database";
+    return $self->safe_psql($database, 'SELECT pid FROM pgq_enqueuer');
+}
+
+# Our processes, as 'type database, ...'.
+sub processes
+{
+    my ($self) = @_;
+    return $self->safe_psql('postgres',
+        q{SELECT coalesce(string_agg(concat_ws(' ', backend_type, datname), ', ' ORDER BY backend_type, datname), '')
+            FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
+}
+
+# Waits until the enqueuers that run are those of these databases.
+sub await_enqueuers
+{
+    my ($self, @databases) = @_;
+    return $self->poll_query_until('postgres',
+        q{SELECT coalesce(string_agg(datname, ' ' ORDER BY datname), '')
+            FROM pg_stat_activity WHERE backend_type = 'pgq_ext enqueuer'}, join ' ', sort @databases);
+}
+
+# The names of the databases that have a replication slot.
+sub slots
+{
+    my ($self) = @_;
+    return $self->safe_psql('postgres',
+        q{SELECT coalesce(string_agg(database, ' ' ORDER BY database), '') FROM pg_replication_slots});
+}
+
+# Runs a command that must fail. Returns its SQLSTATE and everything that was said.
+sub error_of
+{
+    my ($self, $database, $sql) = @_;
+    my ($code, $out, $err) = $self->psql($database, $sql, extra_params => ['--set', 'VERBOSITY=verbose']);
+    return $err =~ /ERROR:  (\w{5}):/ ? ($1, $err) : ('none', $err);
+}
+
+# To be called last: nothing of ours, and nothing of the server's, has crashed.
+sub log_is_clean
+{
+    my ($self) = @_;
+    my @bad = grep { /PANIC|terminated by signal|TRAP:|crash of another/ } split /\n/, slurp_file($self->logfile);
+    return is("@bad", '', 'no crash in the server log of ' . $self->name);
+}
+
+1;
