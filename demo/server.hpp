@@ -100,13 +100,9 @@ class Server {
 		connection_ = nullptr;
 	}
 
-	PGconn *
-	Raw()
-	{
-		return connection_;
-	}
+  protected:
+	PGconn *connection_ = nullptr;
 
   private:
 	std::string name_;
-	PGconn *connection_ = nullptr;
 };

@@ -29,9 +29,7 @@ Open(Oid schema, const char *name)
 	table.relation = table_open(RelationNamed(schema, name), RowExclusiveLock);
 	table.estate = CreateExecutorState();
 	table.info = makeNode(ResultRelInfo);
-	// Range table index 0: which columns an update changes is not known, and every index is told
-	// that its entry is the same as before. That hint makes an index look for dead entries before
-	// it splits a page.
+	// Range table index 0: there is none; HintUnchanged tells the indexes what they would read there.
 	InitResultRelInfo(table.info, table.relation, 0, nullptr, 0);
 	ExecOpenIndices(table.info, false);
 	table.row = table_slot_create(table.relation, nullptr);
@@ -162,6 +160,25 @@ InsertIndexEntries(const Table &table, TupleTableSlot *slot, bool update)
 	ResetPerTupleExprContext(table.estate);
 }
 
+// Tells each index whether the row in changed has the same keys as the row it was made from, in row. An index then looks
+// for dead entries, of older versions of the row, before it splits a page; where keys change that is in vain.
+static void
+HintUnchanged(const Table &table)
+{
+	for (int i = 0; i < table.info->ri_NumIndices; i++) {
+		IndexInfo *index = table.info->ri_IndexRelationInfo[i];
+		bool unchanged = true;
+
+		for (int key = 0; key < index->ii_NumIndexKeyAttrs; key++) {
+			int column = index->ii_IndexAttrNumbers[key] - 1;
+			unchanged = unchanged && column >= 0 &&
+						table.changed->tts_values[column] == table.row->tts_values[column];
+		}
+		index->ii_CheckedUnchanged = true;
+		index->ii_IndexUnchanged = unchanged;
+	}
+}
+
 Outcome
 Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 {
@@ -172,8 +189,10 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 	Outcome outcome = OutcomeOf(
 		table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot,
 						   InvalidSnapshot, wait == Wait::Yes, &failure, &mode, &update_indexes));
-	if (outcome == Outcome::Done && update_indexes)
+	if (outcome == Outcome::Done && update_indexes) {
+		HintUnchanged(table);
 		InsertIndexEntries(table, table.changed, true);
+	}
 	return outcome;
 }
 

@@ -4,6 +4,7 @@
 #include "pg/extension.hpp"
 
 extern "C" {
+#include "access/sysattr.h"
 #include "catalog/dependency.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
@@ -16,6 +17,7 @@ extern "C" {
 #include "commands/view.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/analyze.h"
 #include "parser/parser.h"
 #include "rewrite/rewriteManip.h"
@@ -80,6 +82,13 @@ DefaultText(int column, const char *row)
 	}
 }
 
+// Whether the node is a bare *, which stands for a list of expressions; the analysis of one would crash on it.
+static bool
+IsStar(Node *expression)
+{
+	return IsA(expression, ColumnRef) && IsA(linitial(castNode(ColumnRef, expression)->fields), A_Star);
+}
+
 // Parses text as one expression and nothing else: no clause of a query can be smuggled in with it.
 static Node *
 ParseExpression(const char *text)
@@ -87,13 +96,14 @@ ParseExpression(const char *text)
 	List *parsed = raw_parser(text, RAW_PARSE_PLPGSQL_EXPR);
 	SelectStmt *select = castNode(SelectStmt, linitial_node(RawStmt, parsed)->stmt);
 	SelectStmt *bare = makeNode(SelectStmt);
+	ResTarget *target = select->targetList != NIL ? linitial_node(ResTarget, select->targetList) : nullptr;
 
 	bare->targetList = select->targetList;
 	bare->limitOption = select->limitOption;
-	if (list_length(select->targetList) != 1 || !equal(bare, select) ||
-		linitial_node(ResTarget, select->targetList)->name != nullptr)
+	if (list_length(select->targetList) != 1 || !equal(bare, select) || target->name != nullptr ||
+		IsStar(target->val))
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is needed")));
-	return linitial_node(ResTarget, select->targetList)->val;
+	return target->val;
 }
 
 static ResTarget *
@@ -116,6 +126,16 @@ MakeTarget(int column, const char *text)
 	return target;
 }
 
+// An event is a row as it was written, without a place in a table.
+static bool
+UsesSystemColumn(Node *expression)
+{
+	Bitmapset *columns = nullptr;
+
+	pull_varattnos(expression, 1, &columns);
+	return !bms_is_empty(columns) && bms_next_member(columns, -1) + FirstLowInvalidHeapAttributeNumber < 0;
+}
+
 static void
 CheckQuery(const Query *query)
 {
@@ -131,6 +151,9 @@ CheckQuery(const Query *query)
 						errhint("An expression sees one row; a function that it calls may do more.")));
 	if (list_length(query->targetList) != 1)
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is needed")));
+	if (UsesSystemColumn((Node *)query->targetList))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("system columns are not allowed in an expression of a handler")));
 }
 
 // SELECT expression FROM source, analyzed: the expression is bound as it would be in a view.
@@ -152,7 +175,7 @@ Analyze(Oid source, int column, const char *text)
 static Query *
 BindExpression(const char *handler, Oid source, int column, const char *text)
 {
-	ErrorPlace place = {handler, kRuleColumnNames[column], text};
+	ErrorPlace place = {handler, column == kMatches ? "filter" : kRuleColumnNames[column], text};
 	ErrorContextCallback callback = {error_context_stack, ExpressionErrorCallback, &place};
 
 	if (text == nullptr)

@@ -8,6 +8,19 @@ use Test::More;
 use PgqNode;
 
 my $node = PgqNode->create('lifecycle');
+my $events = 0;
+
+# Adds an event to each database, and checks that all so far have become jobs.
+sub all_convert
+{
+    my ($when) = @_;
+    $events++;
+    foreach my $database ('postgres', 'second')
+    {
+        $node->safe_psql($database, "INSERT INTO ev(k) VALUES ('$events')");
+        is($node->events_and_jobs($database), "$events|$events|$events", "$when: $database converts");
+    }
+}
 
 $node->await_enqueuers();
 is($node->processes, 'pgq_ext launcher', 'without the extension there is a launcher only');
@@ -20,7 +33,8 @@ is($node->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'CREATE EXTE
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 $node->safe_psql('second', 'BEGIN; CREATE EXTENSION pgq_ext; ROLLBACK');
 $node->safe_psql('second', 'CREATE EXTENSION pgq_ext');
-$node->safe_psql($_, 'SELECT pgq_sync()') foreach ('postgres', 'second');
+$node->create_events($_) foreach ('postgres', 'second');
+all_convert('at first');
 isnt($node->enqueuer('second'), $first, 'each database has its own enqueuer');
 
 $node->safe_psql('postgres', 'CREATE DATABASE third');
@@ -35,7 +49,7 @@ foreach my $mode ('fast', 'immediate')
 {
     $node->stop($mode);
     $node->start;
-    $node->safe_psql($_, 'SELECT pgq_sync()') foreach ('postgres', 'second');
+    all_convert("after a stop that is $mode");
     is($node->processes, $all, "all are back after a stop that is $mode");
 }
 
@@ -43,7 +57,7 @@ my $pid = $node->enqueuer('postgres');
 my $other = $node->enqueuer('second');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
 $pid = $node->enqueuer('postgres', $pid);
-$node->safe_psql('postgres', 'SELECT pgq_sync()');
+all_convert('after termination');
 is($node->enqueuer('second'), $other, 'terminating an enqueuer brings a new one, and leaves the other alone');
 isnt($node->safe_psql('postgres', 'SELECT last_error FROM pgq_enqueuer WHERE last_error_at IS NOT NULL'),
     '', 'the view says that it ended early');
@@ -70,7 +84,7 @@ $pid = $node->enqueuer('postgres');
 kill 'KILL', $pid;
 $node->wait_for_log(qr/all server processes terminated; reinitializing/);
 $node->enqueuer('postgres', $pid);
-$node->safe_psql($_, 'SELECT pgq_sync()') foreach ('postgres', 'second');
+all_convert('after SIGKILL');
 is($node->processes, $all, 'all are back after SIGKILL');
 $node->stop;
 

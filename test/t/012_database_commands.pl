@@ -15,11 +15,27 @@ sub create_live
     my ($name) = @_;
     $node->safe_psql('postgres', "CREATE DATABASE $name");
     $node->safe_psql($name, 'CREATE EXTENSION pgq_ext');
-    $node->safe_psql($name, 'SELECT pgq_sync()');
+    $node->create_events($name);
+    $node->safe_psql($name, q{INSERT INTO ev(k) VALUES ('first')});
+    is($node->events_and_jobs($name), '1|1|1', "$name converts");
     return $node->enqueuer($name);
 }
 
 create_live($_) foreach ('plain', 'forced');
+
+# Its enqueuer may be in the middle of something long: waiting for its slot, or running an expression.
+my $writing = $node->background_psql('postgres');
+$writing->query_safe('BEGIN; SELECT pg_current_xact_id()');
+$node->safe_psql('postgres', 'CREATE DATABASE waiting');
+$node->safe_psql('waiting', 'CREATE EXTENSION pgq_ext');
+$node->poll_query_until('waiting', q{SELECT state = 'creating slot' FROM pgq_enqueuer});
+$node->safe_psql('postgres', 'DROP DATABASE waiting');
+$writing->quit;
+create_live('evaluating');
+$node->safe_psql('evaluating',
+    q{SELECT pgq_create_handler('slow', 'ev', filter => 'pg_sleep(100) IS NOT NULL'); INSERT INTO ev(k) VALUES ('x')});
+$node->poll_query_until('postgres', q{SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE datname = 'evaluating'});
+$node->safe_psql('postgres', 'DROP DATABASE evaluating');
 $node->safe_psql('postgres', 'DROP DATABASE plain');
 $node->safe_psql('postgres', 'DROP DATABASE forced WITH (FORCE)');
 $node->await_enqueuers();
@@ -50,8 +66,8 @@ foreach my $command ('DROP DATABASE busy', 'ALTER DATABASE busy RENAME TO other'
 is($node->enqueuer('busy'), $pid, 'the enqueuer stays');
 
 $node->safe_psql('postgres', 'ALTER DATABASE busy RENAME TO renamed');
-$node->safe_psql('renamed', 'SELECT pgq_sync()');
-pass('ALTER DATABASE RENAME');
+$node->safe_psql('renamed', q{INSERT INTO ev(k) VALUES ('second')});
+is($node->events_and_jobs('renamed'), '2|2|2', 'ALTER DATABASE RENAME');
 
 # The lock of a renaming that isn't committed keeps the enqueuer out.
 my $renaming = $node->background_psql('postgres');
@@ -60,21 +76,25 @@ $node->await_enqueuers();
 $renaming->query_safe('ROLLBACK');
 $renaming->quit;
 $node->safe_psql('renamed', 'SELECT pgq_sync()');
-pass('a renaming that is rolled back');
+pass('the enqueuer is back when a renaming is rolled back');
 
 my $directory = PostgreSQL::Test::Utils::tempdir_short();
 $node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION '$directory'");
 $node->safe_psql('postgres', 'ALTER DATABASE renamed SET TABLESPACE elsewhere');
 $node->safe_psql('renamed', 'SELECT pgq_sync()');
 $node->safe_psql('postgres', 'ALTER DATABASE renamed SET TABLESPACE pg_default');
-$node->safe_psql('renamed', 'SELECT pgq_sync()');
-pass('ALTER DATABASE SET TABLESPACE');
+$node->safe_psql('renamed', q{INSERT INTO ev(k) VALUES ('third')});
+is($node->events_and_jobs('renamed'), '3|3|3', 'ALTER DATABASE SET TABLESPACE');
 
 # The copy has the extension, so it gets an enqueuer of its own, without being asked for it.
 $node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE renamed');
-$node->safe_psql($_, 'SELECT pgq_sync()') foreach ('renamed', 'copy');
+foreach my $database ('renamed', 'copy')
+{
+    $node->safe_psql($database, q{INSERT INTO ev(k) VALUES ('fourth')});
+    is($node->events_and_jobs($database), '4|4|4', "CREATE DATABASE TEMPLATE: $database converts");
+}
 $node->await_enqueuers('copy', 'renamed');
-is($node->slots, 'copy renamed', 'CREATE DATABASE TEMPLATE');
+is($node->slots, 'copy renamed', 'each has its slot');
 
 # No enqueuer in databases that are templates or closed; opened again they have one.
 $node->safe_psql('postgres', 'ALTER DATABASE copy IS_TEMPLATE true');
@@ -87,8 +107,8 @@ $node->safe_psql('copy', 'SELECT pgq_sync()');
 $node->safe_psql('postgres', 'ALTER DATABASE copy ALLOW_CONNECTIONS false');
 $node->await_enqueuers('renamed');
 $node->safe_psql('postgres', 'ALTER DATABASE copy ALLOW_CONNECTIONS true');
-$node->safe_psql('copy', 'SELECT pgq_sync()');
-pass('templates and closed databases');
+$node->safe_psql('copy', q{INSERT INTO ev(k) VALUES ('fifth')});
+is($node->events_and_jobs('copy'), '5|5|5', 'templates and closed databases');
 
 $node->safe_psql('postgres', "DROP DATABASE $_") foreach ('copy', 'renamed');
 $node->await_enqueuers();

@@ -37,6 +37,22 @@ sub enqueuer
     return $self->safe_psql($database, 'SELECT pid FROM pgq_enqueuer');
 }
 
+# Gives the database a table ev and a handler for it.
+sub create_events
+{
+    my ($self, $database) = @_;
+    return $self->safe_psql($database,
+        q{CREATE TABLE ev(id serial, k text); SELECT pgq_create_handler('ev', 'ev', serialization_key => 'k')});
+}
+
+# Waits for all commits so far, and returns how many events there are and how many jobs they have become.
+sub events_and_jobs
+{
+    my ($self, $database) = @_;
+    $self->safe_psql($database, q{SELECT pgq_sync('60 s')});
+    return $self->safe_psql($database, q{SELECT (SELECT count(*) FROM ev), count(*), count(DISTINCT args) FROM pgq_jobs});
+}
+
 # Our processes, as 'type database, ...'.
 sub processes
 {
