@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "access/xlogreader.h"
+#include "nodes/nodeFuncs.h"
 #include "catalog/pg_database.h"
 #include "pgstat.h"
 #include "replication/reorderbuffer.h"
@@ -77,6 +78,13 @@ inline bool
 OwnsDatabase(Oid database, Oid role)
 {
 	return pg_database_ownercheck(database, role);
+}
+
+// 16 gave the callback a prototype; the detour keeps the compiler from taking the cast for a mistake.
+inline Node *
+MutateExpressionTree(Node *node, Node *(*mutator)(Node *, void *), void *context)
+{
+	return expression_tree_mutator(node, (Node * (*)())(void (*)()) mutator, context);
 }
 
 } // namespace pgq_ext::pg

@@ -3,6 +3,7 @@
 
 #include "pg/table.hpp"
 #include "queue/row_map.hpp"
+#include "queue/shape.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -14,7 +15,6 @@ extern "C" {
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
 }
 
 namespace pgq_ext::queue {
@@ -155,17 +155,12 @@ static void
 Compile(Oid schema, const decode::Handler *handler, Rule *rule)
 {
 	Query *query = QueryOf(schema, handler, &rule->owner);
-	Oid rowtype = get_rel_type_id(handler->source);
 
-	if (!OidIsValid(rowtype))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("the source of handler \"%s\" was dropped", handler->name)));
-	TupleDesc desc = lookup_rowtype_tupdesc(rowtype, -1);
-	rule->source = CreateTupleDescCopyConstr(desc);
-	ReleaseTupleDesc(desc);
-	for (int i = 0; i < kRuleColumns; i++)
-		rule->exprs[i] =
-			expression_planner(((TargetEntry *)list_nth(query->targetList, i))->expr);
+	rule->source = ShapeOf(handler->source);
+	for (int i = 0; i < kRuleColumns; i++) {
+		TargetEntry *target = (TargetEntry *)list_nth(query->targetList, i);
+		rule->exprs[i] = expression_planner((Expr *)WithoutNamedRows((Node *)target->expr, rule->source));
+	}
 }
 
 // The rights an expression runs with, and what undoes them. An error leaves them to the abort of its (sub)transaction.
