@@ -40,7 +40,7 @@ SpanArgument(FunctionCallInfo fcinfo, int n, const char *name)
 						errdetail("An interval may be as long as 10000 years.")));
 
 	TimestampTz now = GetCurrentTimestamp();
-	if (queue::Later(now, *span) <= now)
+	if (queue::Microseconds(*span) <= 0 || queue::Later(now, *span) <= now)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("argument \"%s\" must be a positive interval", name)));
 	return span;

@@ -15,12 +15,11 @@ int decoding_work_mem = 16384;
 void
 Define()
 {
-	DefineCustomIntVariable(
-		"pgq_ext.expression_timeout",
-		"Sets how long a handler's expressions may take over one batch of events.",
-		"An event whose expressions take longer becomes an event error. 0 turns this off.",
-		&expression_timeout, expression_timeout, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, nullptr,
-		nullptr, nullptr);
+	DefineCustomIntVariable("pgq_ext.expression_timeout",
+							"Sets how long a handler's expressions may take for one event.",
+							"What takes longer becomes an event error. 0 turns this off.",
+							&expression_timeout, expression_timeout, 0, INT_MAX, PGC_SIGHUP,
+							GUC_UNIT_MS, nullptr, nullptr, nullptr);
 	DefineCustomIntVariable(
 		"pgq_ext.decoding_work_mem",
 		"Sets the memory for a transaction that is being decoded, before it is spilled to disk.",

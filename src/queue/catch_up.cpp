@@ -108,6 +108,10 @@ SearchTable(Search *search, Oid relid, bool requests)
 	Relation relation = try_relation_open(relid, AccessShareLock);
 	if (relation == nullptr)
 		return;
+	if (relation->rd_rel->relkind != RELKIND_RELATION) { // the rows of a partitioned table are in its partitions
+		relation_close(relation, AccessShareLock);
+		return;
+	}
 	Snapshot snapshot = pg::FreshSnapshot();
 	TableScanDesc scan = table_beginscan(relation, snapshot, 0, nullptr);
 	TupleTableSlot *slot = table_slot_create(relation, nullptr);

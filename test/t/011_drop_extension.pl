@@ -37,13 +37,27 @@ $node->safe_psql('postgres', 'CREATE EXTENSION pgq_ext');
 $node->safe_psql('postgres', 'SELECT pgq_sync()');
 pass('created again it works again');
 
-# The old enqueuer may notice the DROP before or after the new extension is there.
+# Stopped meanwhile, the old enqueuer learns of DROP and CREATE at once. It must not serve the new extension with what
+# it knows of the old one, and its end must not take the new one's place in the launcher's books.
+$pid = $node->enqueuer('postgres');
+kill 'STOP', $pid;
+$node->safe_psql('postgres', 'DROP EXTENSION pgq_ext; CREATE EXTENSION pgq_ext');
+$node->create_events('postgres');
+$node->safe_psql('postgres', q{INSERT INTO ev(k) VALUES ('first')});
+kill 'CONT', $pid;
+isnt($node->enqueuer('postgres', $pid), $pid, 'a new extension has a new enqueuer');
+is($node->events_and_jobs('postgres'), '1|1|1', 'which converts');
+$node->safe_psql('postgres', 'DROP TABLE ev CASCADE');
+
 foreach my $round (1 .. 5)
 {
-    $node->safe_psql('postgres', 'DROP EXTENSION pgq_ext; CREATE EXTENSION pgq_ext; SELECT pgq_sync()');
-    $node->safe_psql('postgres', 'BEGIN; DROP EXTENSION pgq_ext; CREATE EXTENSION pgq_ext; COMMIT; SELECT pgq_sync()');
+    $node->safe_psql('postgres', 'DROP EXTENSION pgq_ext CASCADE; CREATE EXTENSION pgq_ext');
+    $node->create_events('postgres');
+    $node->safe_psql('postgres', q{INSERT INTO ev(k) VALUES ('again')});
+    is($node->events_and_jobs('postgres'), '1|1|1', "round $round");
+    $node->safe_psql('postgres', 'DROP TABLE ev CASCADE');
+    $node->safe_psql('postgres', 'BEGIN; DROP EXTENSION pgq_ext CASCADE; CREATE EXTENSION pgq_ext; COMMIT; SELECT pgq_sync()');
 }
-pass('dropped and created in one go it works at once');
 is($node->enqueuer('second'), $other, 'the other database never noticed');
 
 $node->safe_psql('postgres', 'DROP EXTENSION pgq_ext');

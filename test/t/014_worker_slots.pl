@@ -10,8 +10,16 @@ use PgqNode;
 # The launcher, the server's own logical replication launcher, and one enqueuer.
 my $node = PgqNode->create('worker_slots', 'max_worker_processes = 3');
 
+# At start the launcher looks into each database, one after the other: one free slot is enough for it.
+$node->safe_psql('postgres', "CREATE DATABASE plain_$_") foreach (1 .. 4);
+$node->safe_psql('plain_4', 'CREATE EXTENSION pgq_ext');
+$node->restart;
+$node->safe_psql('plain_4', 'SELECT pgq_sync()');
+$node->safe_psql('plain_4', 'DROP EXTENSION pgq_ext');
+$node->await_enqueuers();
 $node->safe_psql('postgres', 'CREATE EXTENSION pgq_ext');
 $node->safe_psql('postgres', 'SELECT pgq_sync()');
+unlike(slurp_file($node->logfile), qr/HINT:  Raise max_worker_processes/, 'one free slot is enough to look into all databases');
 my $pid = $node->enqueuer('postgres');
 
 foreach my $database ('second', 'third')

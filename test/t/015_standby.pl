@@ -10,7 +10,9 @@ use PgqNode;
 
 my $primary = PgqNode->create('primary');
 $primary->safe_psql('postgres', 'CREATE EXTENSION pgq_ext');
-$primary->safe_psql('postgres', 'SELECT pgq_sync()');
+$primary->create_events('postgres');
+$primary->safe_psql('postgres', q{INSERT INTO ev(k) VALUES ('first')});
+is($primary->events_and_jobs('postgres'), '1|1|1', 'the primary converts');
 
 $primary->backup('base');
 my $standby = PgqNode->new('standby');
@@ -24,10 +26,13 @@ is($standby->safe_psql('postgres', 'SELECT state, pid, lag_bytes >= 0 FROM pgq_e
 my ($sqlstate) = $standby->error_of('postgres', 'SELECT pgq_sync()');
 is($sqlstate, '25006', 'pgq_sync does not');
 
+$primary->safe_psql('postgres', q{INSERT INTO ev(k) VALUES ('second')});
+$primary->wait_for_catchup($standby);
 $primary->stop;
 $standby->promote;
-$standby->safe_psql('postgres', 'SELECT pgq_sync()');
-is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'after promotion the enqueuer runs');
+$standby->safe_psql('postgres', q{INSERT INTO ev(k) VALUES ('third')});
+is($standby->events_and_jobs('postgres'), '3|3|3', 'after promotion all events have become jobs');
+is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'and the enqueuer runs');
 
 $standby->log_is_clean;
 $standby->stop;
