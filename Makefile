@@ -27,6 +27,11 @@ ISOLATION_OPTS = --inputdir=test --outputdir=. --temp-instance=./tmp_check_iso -
 TAP_TESTS    = 1
 PROVE_TESTS ?= test/t/*.pl
 
+# Fault points for tests: see src/pg/fault.hpp.
+ifdef FAULTS
+PG_CPPFLAGS += -DPGQ_EXT_FAULTS
+endif
+
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no

@@ -2,6 +2,7 @@
 #include "process/durable.hpp"
 
 #include "decode/slot.hpp"
+#include "pg/fault.hpp"
 #include "process/writer.hpp"
 
 namespace pgq_ext::process {
@@ -41,8 +42,11 @@ ConfirmDurable(Enqueuer *enqueuer)
 		return;
 	queue->confirmed_at = now;
 	XLogRecPtr lsn = TakeDurable(queue);
-	if (!XLogRecPtrIsInvalid(lsn))
-		decode::ConfirmSlot(lsn);
+	if (XLogRecPtrIsInvalid(lsn))
+		return;
+	pg::FaultPoint("before_confirm");
+	decode::ConfirmSlot(lsn);
+	pg::FaultPoint("after_confirm");
 }
 
 } // namespace pgq_ext::process

@@ -3,6 +3,7 @@
 
 #include "decode/plugin.hpp"
 #include "decode/slot.hpp"
+#include "pg/fault.hpp"
 #include "pg/table.hpp"
 #include "process/watch.hpp"
 #include "queue/catch_up.hpp"
@@ -71,6 +72,7 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 			MemoryContextSwitchTo(old);
 		}))
 		return false;
+	pg::FaultPoint("before_slot");
 	gap.to = MakeSlot(enqueuer);
 	bool complete = true;
 	if (!InTransaction(enqueuer, [&]() {
@@ -80,9 +82,12 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 		return false;
 	if (!complete)
 		WarnOfGap(gap);
+	pg::FaultPoint("before_slot_persists");
 	decode::PersistSlot();
+	pg::FaultPoint("after_slot_persists");
 	if (!WriteBatch(enqueuer))
 		return false;
+	pg::FaultPoint("after_catch_up");
 	XLogFlush(XactLastCommitEnd);
 	return true;
 }

@@ -1,6 +1,7 @@
 // The enqueuer's transactions: see writer.hpp.
 #include "process/writer.hpp"
 
+#include "pg/fault.hpp"
 #include "pg/try.hpp"
 #include "queue/converter.hpp"
 #include "queue/evaluate.hpp"
@@ -110,11 +111,14 @@ WaitUntilVisible(const decode::Batch *batch)
 static void
 WriteJobs(Enqueuer *enqueuer, queue::Care care, queue::Progress *progress, queue::Tally *tally)
 {
+	pg::FaultPoint("before_convert");
 	WaitUntilVisible(enqueuer->batch);
 	*tally = queue::Convert(enqueuer->extension.schema, enqueuer->batch, &progress->next_position,
 							care, settings::expression_timeout);
+	pg::FaultPoint("after_insert");
 	progress->last_lsn = enqueuer->batch->end;
 	queue::WriteProgress(enqueuer->extension.schema, progress);
+	pg::FaultPoint("before_commit");
 }
 
 // Tries the fast way; when anything fails, whatever it was, everything again with each evaluation on its own. What fails
@@ -173,6 +177,7 @@ WriteBatch(Enqueuer *enqueuer)
 
 	if (!WriteWithCare(enqueuer, &progress, &tally))
 		return false;
+	pg::FaultPoint("after_commit");
 	enqueuer->progress = progress;
 	if (tally.postponed) {
 		enqueuer->postponed = true;
@@ -192,6 +197,7 @@ MoveJobs(Enqueuer *enqueuer, queue::Progress *progress)
 	Oid schema = enqueuer->extension.schema;
 	TimestampTz now = GetCurrentTimestamp();
 	queue::Appender *appender = queue::OpenAppender(schema);
+	pg::FaultPoint("before_timers");
 	queue::TimerRun run =
 		queue::RunTimers(schema, now, kDueJobs, appender, &progress->next_position);
 

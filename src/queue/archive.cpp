@@ -1,6 +1,8 @@
 // Moving jobs to the archive: see archive.hpp.
 #include "queue/archive.hpp"
 
+#include "pg/fault.hpp"
+
 namespace pgq_ext::queue {
 
 JobTables
@@ -76,6 +78,7 @@ Leave(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &
 	Key key = CopyKey(job.key);
 	pg::Outcome outcome = MoveToArchive(tables, snapshot, job, ending);
 
+	pg::FaultPoint("before_promote");
 	if (outcome == pg::Outcome::Done && IsHead(job))
 		PromoteNext(tables.jobs, key, job.position, DepartedOf(job));
 	return outcome;

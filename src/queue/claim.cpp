@@ -1,6 +1,7 @@
 // Handing jobs to workers: see claim.hpp.
 #include "queue/claim.hpp"
 
+#include "pg/fault.hpp"
 #include "queue/due.hpp"
 #include "queue/keys.hpp"
 #include "queue/queue_settings.hpp"
@@ -107,6 +108,7 @@ Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape)
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(per_row);
 	}
+	pg::FaultPoint("after_claim");
 	if (claimed > 0)
 		NoteDue(lease_until);
 	scan.End();
