@@ -1,5 +1,6 @@
-// The SQL functions that define handlers.
+// The SQL functions that define handlers, and try again what a handler could not do.
 #include "arguments.hpp"
+#include "queue/event_error.hpp"
 #include "queue/handler_ddl.hpp"
 
 namespace pgq_ext {
@@ -40,6 +41,7 @@ extern "C" {
 PG_FUNCTION_INFO_V1(pgq_ext_create_handler);
 PG_FUNCTION_INFO_V1(pgq_ext_alter_handler);
 PG_FUNCTION_INFO_V1(pgq_ext_drop_handler);
+PG_FUNCTION_INFO_V1(pgq_ext_retry_event);
 
 PGDLLEXPORT Datum
 pgq_ext_create_handler(PG_FUNCTION_ARGS)
@@ -76,5 +78,15 @@ pgq_ext_drop_handler(PG_FUNCTION_ARGS)
 	RequireNotNull(fcinfo, 0, "handler");
 	queue::DropHandler(SchemaOf(fcinfo), StringArgument(fcinfo, 0));
 	PG_RETURN_VOID();
+}
+
+PGDLLEXPORT Datum
+pgq_ext_retry_event(PG_FUNCTION_ARGS)
+{
+	using namespace pgq_ext;
+
+	PreventCommandIfReadOnly("pgq_retry_event()");
+	RequireNotNull(fcinfo, 0, "error_id");
+	PG_RETURN_BOOL(queue::RequestEventRetry(SchemaOf(fcinfo), PG_GETARG_INT64(0)));
 }
 }

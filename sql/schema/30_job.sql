@@ -60,14 +60,15 @@ CREATE INDEX pgq_archive_job_id ON @extschema@.pgq_archive (job_id);
 CREATE INDEX pgq_archive_failed ON @extschema@.pgq_archive (queue) WHERE status = 'f';
 COMMENT ON TABLE @extschema@.pgq_archive IS 'finished jobs: completed, failed for good (dead letters), cancelled';
 
--- kind: 'e' enqueue, 'r' retry of a dead letter, 'c' cancel of a job whose enqueue request is not converted yet
+-- kind: 'e' enqueue, 'r' retry of a dead letter, 'c' cancel of a job whose enqueue request is not converted yet,
+--       'v' retry of an event error, whose id is in job_id
 CREATE TABLE @extschema@.pgq_request (
     request_id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job_id            bigint      NOT NULL,
     run_at            timestamptz,
     created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
     priority          int         NOT NULL DEFAULT 0,
-    kind              "char"      NOT NULL CHECK (kind IN ('e', 'r', 'c')),
+    kind              "char"      NOT NULL CHECK (kind IN ('e', 'r', 'c', 'v')),
     queue             text COLLATE "C",
     handler           text COLLATE "C",
     serialization_key text COLLATE "C",

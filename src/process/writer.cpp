@@ -113,8 +113,9 @@ WriteJobs(Enqueuer *enqueuer, queue::Care care, queue::Progress *progress, queue
 {
 	pg::FaultPoint("before_convert");
 	WaitUntilVisible(enqueuer->batch);
-	*tally = queue::Convert(enqueuer->extension.schema, enqueuer->batch, &progress->next_position,
-							care, settings::expression_timeout);
+	*tally = queue::Convert(enqueuer->extension.schema, enqueuer->batch,
+							decode::ActiveHandlers(enqueuer->collector), &progress->next_position, care,
+							settings::expression_timeout);
 	pg::FaultPoint("after_insert");
 	progress->last_lsn = enqueuer->batch->end;
 	queue::WriteProgress(enqueuer->extension.schema, progress);

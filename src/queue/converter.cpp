@@ -4,31 +4,19 @@
 #include "pg/table.hpp"
 #include "queue/append.hpp"
 #include "queue/evaluate.hpp"
+#include "queue/event_error.hpp"
 #include "queue/request.hpp"
 
 extern "C" {
 #include "commands/sequence.h"
-#include "utils/pg_lsn.h"
 }
 
 namespace pgq_ext::queue {
 
-// Columns of pgq_event_error and pgq_active_handler.
-enum {
-	kErrorId = 1,
-	kErrorHandler,
-	kErrorHandlerId,
-	kErrorSource,
-	kErrorEvent,
-	kErrorSqlstate,
-	kErrorText,
-	kErrorOccurredAt,
-	kErrorLsn,
-};
-
 struct Conversion {
 	Oid schema;
 	decode::Batch *batch;
+	List *handlers; // that apply at the batch's end
 	Appender *appender;
 	Oid job_ids; // the sequence
 	int64 *next_position;
@@ -40,7 +28,7 @@ struct Conversion {
 };
 
 static void
-AppendJob(Conversion *conversion, const decode::Run *run, const decode::Handler *handler,
+AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler *handler,
 		  const Verdict &verdict)
 {
 	NewJob job = {};
@@ -48,7 +36,7 @@ AppendJob(Conversion *conversion, const decode::Run *run, const decode::Handler 
 	job.job_id = nextval_internal(conversion->job_ids, false);
 	job.position = (*conversion->next_position)++;
 	job.visible_at = conversion->now;
-	job.created_at = run->committed_at;
+	job.created_at = created_at;
 	job.priority = verdict.priority;
 	job.queue = CStringGetTextDatum(handler->queue);
 	job.handler = CStringGetTextDatum(handler->name);
@@ -59,31 +47,6 @@ AppendJob(Conversion *conversion, const decode::Run *run, const decode::Handler 
 	job.last_error.isnull = true;
 	Append(conversion->appender, job);
 	conversion->tally.jobs++;
-}
-
-static void
-RecordEventError(Conversion *conversion, const decode::Run *run, const decode::Handler *handler,
-				 TupleTableSlot *row, const ErrorData *error)
-{
-	Datum json;
-	bool shown = ShowRow(row, &json);
-	pg::Table table = pg::Open(conversion->schema, "pgq_event_error");
-	Oid ids = pg::RelationNamed(conversion->schema, "pgq_event_error_error_id_seq");
-
-	pg::StartRow(table);
-	pg::Set(table, kErrorId, Int64GetDatum(nextval_internal(ids, false)));
-	pg::Set(table, kErrorHandler, CStringGetTextDatum(handler->name));
-	pg::Set(table, kErrorHandlerId, Int64GetDatum(handler->id));
-	pg::Set(table, kErrorSource, ObjectIdGetDatum(handler->source));
-	if (shown)
-		pg::Set(table, kErrorEvent, json);
-	pg::Set(table, kErrorSqlstate, CStringGetTextDatum(unpack_sql_state(error->sqlerrcode)));
-	pg::Set(table, kErrorText, CStringGetTextDatum(error->message ? error->message : "unknown error"));
-	pg::Set(table, kErrorOccurredAt, TimestampTzGetDatum(GetCurrentTimestamp()));
-	pg::Set(table, kErrorLsn, LSNGetDatum(run->lsn));
-	pg::Insert(table);
-	pg::Close(&table);
-	conversion->tally.errors++;
 }
 
 static void
@@ -101,19 +64,34 @@ ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evalua
 		else
 			error = EvaluateGuarded(evaluations, i, row, conversion->timeout_ms, &verdict);
 
-		if (error != nullptr)
-			RecordEventError(conversion, run, handler, row, error);
-		else if (verdict.matches)
-			AppendJob(conversion, run, handler, verdict);
+		if (error != nullptr) {
+			RecordEventError(conversion->schema, handler, run->lsn, row, error);
+			conversion->tally.errors++;
+		} else if (verdict.matches) {
+			AppendJob(conversion, run->committed_at, handler, verdict);
+		}
 	}
+}
+
+static void
+RetryEvent(Conversion *conversion, int64 error_id)
+{
+	Reconsidered result = ReconsiderEvent(conversion->schema, conversion->handlers, error_id,
+										  conversion->timeout_ms);
+
+	if (result.handler != nullptr && result.error == nullptr && result.verdict.matches)
+		AppendJob(conversion, conversion->now, result.handler, result.verdict);
 }
 
 static void
 DoRequestOf(Conversion *conversion, TupleTableSlot *row)
 {
-	RequestResult result =
-		DoRequest(conversion->appender, conversion->schema, row, conversion->next_position);
+	int64 event_error = 0;
+	RequestResult result = DoRequest(conversion->appender, conversion->schema, row,
+									 conversion->next_position, &event_error);
 
+	if (result == RequestResult::Event)
+		RetryEvent(conversion, event_error);
 	conversion->tally.jobs += result == RequestResult::Added;
 	conversion->tally.postponed |= result == RequestResult::Postponed;
 }
@@ -179,7 +157,8 @@ RecordHandlerChanges(Conversion *conversion)
 }
 
 Tally
-Convert(Oid schema, decode::Batch *batch, int64 *next_position, Care care, int timeout_ms)
+Convert(Oid schema, decode::Batch *batch, List *handlers, int64 *next_position, Care care,
+		int timeout_ms)
 {
 	Conversion conversion = {};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext conversion",
@@ -189,6 +168,7 @@ Convert(Oid schema, decode::Batch *batch, int64 *next_position, Care care, int t
 
 	conversion.schema = schema;
 	conversion.batch = batch;
+	conversion.handlers = handlers;
 	conversion.next_position = next_position;
 	conversion.care = care;
 	conversion.now = GetCurrentTimestamp();

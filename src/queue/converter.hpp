@@ -20,9 +20,10 @@ enum class Care {
 };
 
 // Adds the batch's jobs, event errors and changes of handlers, in stream order, within the current transaction.
-// next_position is the position for the next job, and is advanced. Evaluating one expression may take timeout_ms;
+// handlers are those that apply at its end. next_position is the position for the next job, and is advanced. Evaluating one expression may take timeout_ms;
 // 0 for no limit. With Care::None the limit is for the batch as a whole.
 // Never waits for another transaction's lock.
-Tally Convert(Oid schema, decode::Batch *batch, int64 *next_position, Care care, int timeout_ms);
+Tally Convert(Oid schema, decode::Batch *batch, List *handlers, int64 *next_position, Care care,
+			  int timeout_ms);
 
 } // namespace pgq_ext::queue

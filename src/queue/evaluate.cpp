@@ -3,8 +3,8 @@
 
 extern "C" {
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "utils/fmgrprotos.h"
-#include "utils/resowner.h"
 #include "utils/timeout.h"
 }
 
@@ -76,45 +76,58 @@ EvaluateOrRaise(Evaluations *evaluations, int i, TupleTableSlot *row)
 	return Evaluate(evaluations->of_handler[i], row);
 }
 
-// Runs body in a subtransaction and returns its error, or nullptr.
-template <typename Body>
-static ErrorData *
-InSubtransaction(const Body &body)
+Subtransaction
+BeginSubtransaction()
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	Subtransaction subtransaction = {CurrentMemoryContext, CurrentResourceOwner};
 
 	BeginInternalSubTransaction(nullptr);
-	MemoryContextSwitchTo(context);
-	ErrorData *error = pg::Try(body);
-	if (error == nullptr)
+	MemoryContextSwitchTo(subtransaction.context);
+	return subtransaction;
+}
+
+void
+EndSubtransaction(const Subtransaction &subtransaction, bool commit)
+{
+	if (commit)
 		ReleaseCurrentSubTransaction();
 	else
 		RollbackAndReleaseCurrentSubTransaction();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return error;
+	MemoryContextSwitchTo(subtransaction.context);
+	CurrentResourceOwner = subtransaction.owner;
 }
 
 ErrorData *
 EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeout_ms, Verdict *verdict)
 {
-	StartClock(timeout_ms);
 	ErrorData *error =
-		InSubtransaction([&]() { *verdict = EvaluateOrRaise(evaluations, i, row); });
-	StopClock();
+		Guarded(timeout_ms, [&]() { *verdict = EvaluateOrRaise(evaluations, i, row); });
+
 	// What an error left half-way must not be used again.
 	if (error != nullptr)
 		Discard(evaluations, i);
 	return error;
 }
 
+// The row as a composite value. Its shape is that of the stream's position, which the table's row type may no longer
+// have: the value says of itself that it is a record.
+static Datum
+AsRecord(TupleTableSlot *row)
+{
+	TupleDesc shape = CreateTupleDescCopy(row->tts_tupleDescriptor);
+
+	shape->tdtypeid = RECORDOID;
+	shape->tdtypmod = -1;
+	slot_getallattrs(row);
+	return HeapTupleGetDatum(
+		heap_form_tuple(BlessTupleDesc(shape), row->tts_values, row->tts_isnull));
+}
+
 bool
 ShowRow(TupleTableSlot *row, Datum *json)
 {
-	return InSubtransaction([&]() {
-			   Datum record = ExecFetchSlotHeapTupleDatum(row);
-			   Datum text_json = DirectFunctionCall1(row_to_json, record);
+	return Guarded(0, [&]() {
+			   Datum text_json = DirectFunctionCall1(row_to_json, AsRecord(row));
 			   *json = DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(text_json)));
 		   }) == nullptr;
 }

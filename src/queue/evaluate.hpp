@@ -4,6 +4,10 @@
 #include "pg/try.hpp"
 #include "queue/rule.hpp"
 
+extern "C" {
+#include "utils/resowner.h"
+}
+
 namespace pgq_ext::queue {
 
 // The evaluations of one run of events: one per handler, made when first needed, each in a context of its own under the
@@ -26,11 +30,36 @@ Verdict EvaluateOrRaise(Evaluations *evaluations, int i, TupleTableSlot *row);
 ErrorData *EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeout_ms,
 						   Verdict *verdict);
 
+// Runs body in a subtransaction that is given timeout_ms; returns its error, in the current memory context, or nullptr.
+template <typename Body>
+ErrorData *
+Guarded(int timeout_ms, const Body &body);
+
 // The row as jsonb as far as it can be shown; false when it can't be.
 bool ShowRow(TupleTableSlot *row, Datum *json);
 
 // Starts and stops the clock that cancels what runs too long (57014). 0: no limit.
 void StartClock(int timeout_ms);
 void StopClock();
+
+// The parts of Guarded: a subtransaction that leaves memory context and resource owner as they were.
+struct Subtransaction {
+	MemoryContext context;
+	ResourceOwner owner;
+};
+Subtransaction BeginSubtransaction();
+void EndSubtransaction(const Subtransaction &subtransaction, bool commit);
+
+template <typename Body>
+ErrorData *
+Guarded(int timeout_ms, const Body &body)
+{
+	StartClock(timeout_ms);
+	Subtransaction subtransaction = BeginSubtransaction();
+	ErrorData *error = pg::Try(body);
+	EndSubtransaction(subtransaction, error == nullptr);
+	StopClock();
+	return error;
+}
 
 } // namespace pgq_ext::queue

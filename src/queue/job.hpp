@@ -87,7 +87,7 @@ enum class State : char {
 
 enum class Status : char { Completed = 'c', Failed = 'f', Cancelled = 'x' };
 
-enum class RequestKind : char { Enqueue = 'e', Retry = 'r', Cancel = 'c' };
+enum class RequestKind : char { Enqueue = 'e', Retry = 'r', Cancel = 'c', RetryEvent = 'v' };
 
 template <typename Letter>
 inline Datum

@@ -26,6 +26,15 @@ InsertRequest(const pg::Table &requests, RequestKind kind, int64 job_id)
 	pg::Insert(requests);
 }
 
+void
+Ask(Oid schema, RequestKind kind, int64 id)
+{
+	pg::Table requests = pg::Open(schema, "pgq_request");
+
+	InsertRequest(requests, kind, id);
+	pg::Close(&requests);
+}
+
 // Whether the job is going to be made live by a request.
 static bool
 HasOpenRequest(const pg::Table &requests, Snapshot snapshot, int64 job_id)
@@ -39,7 +48,7 @@ HasOpenRequest(const pg::Table &requests, Snapshot snapshot, int64 job_id)
 		bool isnull;
 		auto kind = static_cast<RequestKind>(
 			DatumGetChar(pg::Get(requests.row, request_column::kKind, &isnull)));
-		open = kind != RequestKind::Cancel;
+		open = kind == RequestKind::Enqueue || kind == RequestKind::Retry;
 	}
 	scan.End();
 	return open;
@@ -110,11 +119,8 @@ Retry(Oid schema, int64 job_id)
 
 	UnregisterSnapshot(snapshot);
 	pg::Close(&archive);
-	if (dead) {
-		pg::Table requests = pg::Open(schema, "pgq_request");
-		InsertRequest(requests, RequestKind::Retry, job_id);
-		pg::Close(&requests);
-	}
+	if (dead)
+		Ask(schema, RequestKind::Retry, job_id);
 	return dead;
 }
 

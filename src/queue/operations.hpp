@@ -16,6 +16,9 @@ bool Cancel(Oid schema, int64 job_id);
 // True: the dead letter will go back to its queue. False: there is no dead letter of that id.
 bool Retry(Oid schema, int64 job_id);
 
+// Asks the enqueuer, by a row of pgq_request, to do something to the job (or event error) of that id.
+void Ask(Oid schema, RequestKind kind, int64 id);
+
 // --- the enqueuer's side
 // -------------------------------------------------------------------------------------------
 

@@ -93,8 +93,26 @@ DoRetry(Appender *appender, Oid schema, int64 job_id, int64 *next_position)
 	return RequestResult::Added;
 }
 
+// Does what adds to the live jobs; its request is taken already.
+static RequestResult
+Do(RequestKind kind, Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position)
+{
+	switch (kind) {
+	case RequestKind::Enqueue:
+		return AddJob(appender, row, next_position);
+	case RequestKind::Retry:
+		return DoRetry(appender, schema, DatumGetInt64(Column(row, kJobId).value), next_position);
+	case RequestKind::RetryEvent:
+		return RequestResult::Event;
+	case RequestKind::Cancel:
+		break;
+	}
+	return RequestResult::Done;
+}
+
 RequestResult
-DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position)
+DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position,
+		  int64 *event_error)
 {
 	int64 request_id = DatumGetInt64(Column(row, kRequestId).value);
 	int64 job_id = DatumGetInt64(Column(row, kJobId).value);
@@ -102,12 +120,11 @@ DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_posit
 	pg::Table requests = pg::Open(schema, "pgq_request");
 	RequestResult result = RequestResult::Done;
 
+	*event_error = job_id;
 	if (kind == RequestKind::Cancel)
 		result = DoCancel(appender, schema, requests, request_id, job_id);
 	else if (TakeRequest(requests, request_id))
-		result = kind == RequestKind::Enqueue
-					 ? AddJob(appender, row, next_position)
-					 : DoRetry(appender, schema, job_id, next_position);
+		result = Do(kind, appender, schema, row, next_position);
 	pg::Close(&requests);
 	return result;
 }

@@ -1,0 +1,153 @@
+// Events that could not be converted: see event_error.hpp.
+#include "queue/event_error.hpp"
+
+#include "pg/table.hpp"
+#include "queue/operations.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "commands/sequence.h"
+#include "nodes/makefuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/pg_lsn.h"
+#include "utils/typcache.h"
+}
+
+namespace pgq_ext::queue {
+
+// Columns of pgq_event_error.
+enum {
+	kErrorId = 1,
+	kHandler,
+	kHandlerId,
+	kSource,
+	kEvent,
+	kSqlstate,
+	kError,
+	kOccurredAt,
+	kLsn,
+};
+
+static void
+SetError(const pg::Table &table, const decode::Handler *handler, const ErrorData *error)
+{
+	pg::Set(table, kHandlerId, Int64GetDatum(handler->id));
+	pg::Set(table, kSqlstate, CStringGetTextDatum(unpack_sql_state(error->sqlerrcode)));
+	pg::Set(table, kError,
+			CStringGetTextDatum(error->message != nullptr ? error->message : "unknown error"));
+	pg::Set(table, kOccurredAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+}
+
+void
+RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, TupleTableSlot *row,
+				 const ErrorData *error)
+{
+	Datum json;
+	bool shown = ShowRow(row, &json);
+	pg::Table table = pg::Open(schema, "pgq_event_error");
+	Oid ids = pg::RelationNamed(schema, "pgq_event_error_error_id_seq");
+
+	pg::StartRow(table);
+	pg::Set(table, kErrorId, Int64GetDatum(nextval_internal(ids, false)));
+	pg::Set(table, kHandler, CStringGetTextDatum(handler->name));
+	pg::Set(table, kSource, ObjectIdGetDatum(handler->source));
+	if (shown)
+		pg::Set(table, kEvent, json);
+	pg::Set(table, kLsn, LSNGetDatum(lsn));
+	SetError(table, handler, error);
+	pg::Insert(table);
+	pg::Close(&table);
+}
+
+bool
+RequestEventRetry(Oid schema, int64 error_id)
+{
+	pg::Table errors = pg::Open(schema, "pgq_event_error");
+	Snapshot snapshot = pg::FreshSnapshot();
+	bool isnull = true;
+
+	if (pg::FindByInt64(errors, "pgq_event_error_pkey", snapshot, error_id))
+		(void)pg::Get(errors.row, kEvent, &isnull);
+	UnregisterSnapshot(snapshot);
+	pg::Close(&errors);
+	if (!isnull)
+		Ask(schema, RequestKind::RetryEvent, error_id);
+	return !isnull;
+}
+
+static decode::Handler *
+HandlerNamed(List *handlers, const char *name)
+{
+	ListCell *lc;
+
+	foreach (lc, handlers)
+		if (strcmp(((decode::Handler *)lfirst(lc))->name, name) == 0)
+			return (decode::Handler *)lfirst(lc);
+	return nullptr;
+}
+
+// The event as a value of the source's row type, as jsonb_populate_record makes it.
+static Datum
+RecordOf(Datum event, Oid rowtype)
+{
+	Const *none = makeNullConst(rowtype, -1, InvalidOid);
+	Const *json = makeConst(JSONBOID, -1, InvalidOid, -1, event, false, false);
+	FuncExpr *populate = makeFuncExpr(F_JSONB_POPULATE_RECORD, rowtype, list_make2(none, json),
+									  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	bool isnull;
+
+	return ExecEvalExpr(ExecInitExpr((Expr *)populate, nullptr), CreateStandaloneExprContext(),
+						&isnull);
+}
+
+static Verdict
+EvaluateEvent(Oid schema, decode::Handler *handler, Datum event)
+{
+	Oid rowtype = get_rel_type_id(handler->source);
+	TupleDesc shape = lookup_rowtype_tupdesc(rowtype, -1);
+	TupleTableSlot *row = MakeSingleTupleTableSlot(shape, &TTSOpsVirtual);
+	decode::Source source = {};
+
+	source.relid = handler->source;
+	source.desc = shape;
+	source.nhandlers = 1;
+	source.handlers = &handler;
+	Evaluations evaluations = StartEvaluations(schema, &source);
+	ExecStoreHeapTupleDatum(RecordOf(event, rowtype), row);
+	Verdict verdict = EvaluateOrRaise(&evaluations, 0, row);
+	ExecDropSingleTupleTableSlot(row);
+	ReleaseTupleDesc(shape);
+	return verdict;
+}
+
+Reconsidered
+ReconsiderEvent(Oid schema, List *handlers, int64 error_id, int timeout_ms)
+{
+	pg::Table errors = pg::Open(schema, "pgq_event_error");
+	Snapshot snapshot = pg::FreshSnapshot();
+	Reconsidered result = {};
+	bool isnull;
+
+	if (pg::FindByInt64(errors, "pgq_event_error_pkey", snapshot, error_id))
+		result.handler =
+			HandlerNamed(handlers, TextDatumGetCString(pg::Get(errors.row, kHandler, &isnull)));
+	if (result.handler != nullptr) {
+		Datum event = pg::Get(errors.row, kEvent, &isnull);
+		result.error = Guarded(timeout_ms, [&]() {
+			result.verdict = EvaluateEvent(schema, result.handler, event);
+		});
+		// Never waits: who deletes an event error meanwhile has decided what becomes of it.
+		if (result.error == nullptr) {
+			(void)pg::Delete(errors, &errors.row->tts_tid, snapshot, pg::Wait::No);
+		} else {
+			pg::StartChange(errors);
+			SetError(errors, result.handler, result.error);
+			(void)pg::Update(errors, &errors.row->tts_tid, snapshot, pg::Wait::No);
+		}
+	}
+	UnregisterSnapshot(snapshot);
+	pg::Close(&errors);
+	return result;
+}
+
+} // namespace pgq_ext::queue
