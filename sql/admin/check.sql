@@ -3,25 +3,21 @@
 CREATE FUNCTION @extschema@.pgq_check() RETURNS TABLE (violation text, job_id bigint, detail text)
 LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 WITH live AS (
-    SELECT j.*, j.state <> 'w' AND j.verified AS head
+    SELECT j.job_id, j.handler, j.serialization_key, j.position, j.state, j.key_hash, j.state <> 'w' AND j.verified AS head
       FROM @extschema@.pgq_job j WHERE j.serialization_key IS NOT NULL AND j.state <> 's'
-), keys AS (
-    SELECT l.handler, l.serialization_key, min(l.position) AS first,
-           min(l.position) FILTER (WHERE l.head) AS first_head, count(*) FILTER (WHERE l.head) AS heads,
-           bool_or(l.state <> 'w') AS has_head, min(l.position) FILTER (WHERE l.state = 'w') AS first_waiting,
-           count(DISTINCT l.key_hash) AS hashes
-      FROM live l GROUP BY l.handler, l.serialization_key
-), broken AS (
-    SELECT l.job_id, l.handler, l.serialization_key,
-           unnest(array_remove(ARRAY[
-               CASE WHEN NOT k.has_head AND l.position = k.first_waiting THEN 'waits, and its key has no head' END,
-               CASE WHEN k.heads > 1 AND l.head THEN 'one of several heads of its key' END,
-               CASE WHEN l.head AND l.position <> k.first THEN 'head, but not the first of its key' END,
-               CASE WHEN l.state = 'w' AND l.position = k.first AND k.has_head THEN 'first of its key, but waits' END,
-               CASE WHEN k.hashes > 1 THEN 'hash differs within its key' END], NULL)) AS violation
-      FROM live l JOIN keys k ON k.handler = l.handler AND k.serialization_key = l.serialization_key
+), keyed AS (
+    SELECT l.*, min(l.position) OVER k AS first, count(*) FILTER (WHERE l.head) OVER k AS heads,
+           bool_or(l.state <> 'w') OVER k AS has_head, min(l.key_hash) OVER k <> max(l.key_hash) OVER k AS hashes_differ
+      FROM live l WINDOW k AS (PARTITION BY l.handler, l.serialization_key)
 )
-SELECT b.violation, b.job_id, format('handler %s, key %s', b.handler, left(b.serialization_key, 100)) FROM broken b
+SELECT v.violation, k.job_id, format('handler %s, key %s', k.handler, left(k.serialization_key, 100))
+  FROM keyed k
+ CROSS JOIN LATERAL unnest(array_remove(ARRAY[
+           CASE WHEN NOT k.has_head AND k.position = k.first THEN 'waits, and its key has no head' END,
+           CASE WHEN k.heads > 1 AND k.head THEN 'one of several heads of its key' END,
+           CASE WHEN k.head AND k.position <> k.first THEN 'head, but not the first of its key' END,
+           CASE WHEN k.state = 'w' AND k.position = k.first AND k.has_head THEN 'first of its key, but waits' END,
+           CASE WHEN k.hashes_differ THEN 'hash differs within its key' END], NULL)) AS v (violation)
 UNION ALL
 SELECT v.violation, j.job_id, format('state %s, attempt %s, failures %s', j.state, j.attempt, j.failures)
   FROM @extschema@.pgq_job j

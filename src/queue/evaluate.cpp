@@ -109,25 +109,52 @@ EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeou
 	return error;
 }
 
-// The row as a composite value. Its shape is that of the stream's position, which the table's row type may no longer
-// have: the value says of itself that it is a record.
-static Datum
-AsRecord(TupleTableSlot *row)
+static bool
+IsBuiltIn(Oid type)
 {
-	TupleDesc shape = CreateTupleDescCopy(row->tts_tupleDescriptor);
+	return getBaseType(type) < FirstNormalObjectId;
+}
 
-	shape->tdtypeid = RECORDOID;
-	shape->tdtypmod = -1;
+static Datum
+TextOf(Datum value, Oid type)
+{
+	Oid output;
+	bool is_varlena;
+
+	getTypeOutputInfo(type, &output, &is_varlena);
+	return CStringGetTextDatum(OidOutputFunctionCall(output, value));
+}
+
+// The row as a record of the shape it was written in. A type that is not built in may have somebody's cast to json, which
+// must not run with our rights: its values are taken as text.
+static Datum
+PlainRecord(TupleTableSlot *row)
+{
+	TupleDesc desc = CreateTupleDescCopy(row->tts_tupleDescriptor);
+
 	slot_getallattrs(row);
-	return HeapTupleGetDatum(
-		heap_form_tuple(BlessTupleDesc(shape), row->tts_values, row->tts_isnull));
+	Datum *values = (Datum *)palloc(Max(1, desc->natts) * sizeof(Datum));
+	for (int i = 0; i < desc->natts; i++) {
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		values[i] = row->tts_values[i];
+		if (att->attisdropped || IsBuiltIn(att->atttypid))
+			continue;
+		if (!row->tts_isnull[i])
+			values[i] = TextOf(values[i], att->atttypid);
+		TupleDescInitEntry(desc, (AttrNumber)(i + 1), NameStr(att->attname), TEXTOID, -1, 0);
+	}
+	desc->tdtypeid = RECORDOID;
+	desc->tdtypmod = -1;
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, row->tts_isnull));
 }
 
 bool
 ShowRow(TupleTableSlot *row, Datum *json)
 {
 	return Guarded(0, [&]() {
-			   Datum text_json = DirectFunctionCall1(row_to_json, AsRecord(row));
+			   Datum record = PlainRecord(row);
+			   Datum text_json = DirectFunctionCall1(row_to_json, record);
 			   *json = DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(text_json)));
 		   }) == nullptr;
 }

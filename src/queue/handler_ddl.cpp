@@ -44,7 +44,7 @@ struct Current {
 	Oid rule;
 	Definition definition;
 	Oid owner;
-	Query *query; // nullptr: its view is gone
+	Query *query; // nullptr: its view is gone, or was replaced
 };
 
 // Definitions of one name wait for each other, until the transactions that make them end; the table itself is never
@@ -81,7 +81,7 @@ ReadDefinition(TupleTableSlot *row)
 	for (int i = 0; i < kRuleColumns; i++)
 		current.definition.rule.of[i] = TextColumn(row, kTextColumns[i]);
 	current.owner = DatumGetObjectId(pg::Get(row, kOwner, &isnull));
-	current.query = RuleQuery(current.rule, &current.owner);
+	current.query = RuleQuery(current.rule, current.definition.source, &current.owner);
 	return current;
 }
 
@@ -146,8 +146,7 @@ Retire(const pg::Table &table, Snapshot snapshot, Current *current)
 		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						errmsg("handler \"%s\" was changed concurrently", current->definition.handler)));
 	CommandCounterIncrement();
-	if (current->query != nullptr)
-		DropRuleView(current->rule);
+	DropRuleView(current->rule);
 }
 
 static Current

@@ -3,12 +3,11 @@
 
 #include "pg/table.hpp"
 #include "queue/row_map.hpp"
+#include "queue/rule_view.hpp"
 #include "queue/shape.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_rewrite.h"
 #include "executor/spi.h"
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
@@ -92,28 +91,6 @@ PinSettings()
 		SetConfigOption(setting[0], setting[1], PGC_SUSET, PGC_S_OVERRIDE);
 }
 
-// Reads ev_action of a view's rule: pg_rewrite is looked up by name, without opening the view.
-Query *
-RuleQuery(Oid rule, Oid *owner)
-{
-	HeapTuple view = SearchSysCache1(RELOID, ObjectIdGetDatum(rule));
-	HeapTuple rewrite =
-		SearchSysCache2(RULERELNAME, ObjectIdGetDatum(rule), CStringGetDatum("_RETURN"));
-	Query *query = nullptr;
-
-	if (HeapTupleIsValid(view) && HeapTupleIsValid(rewrite)) {
-		bool isnull;
-		Datum action = SysCacheGetAttr(RULERELNAME, rewrite, Anum_pg_rewrite_ev_action, &isnull);
-		query = linitial_node(Query, (List *)stringToNode(TextDatumGetCString(action)));
-		*owner = ((Form_pg_class)GETSTRUCT(view))->relowner;
-	}
-	if (HeapTupleIsValid(rewrite))
-		ReleaseSysCache(rewrite);
-	if (HeapTupleIsValid(view))
-		ReleaseSysCache(view);
-	return query;
-}
-
 // The query that retiring kept in the handler's row.
 static Query *
 RetiredQuery(Oid schema, int64 handler_id, Oid *owner)
@@ -139,7 +116,7 @@ RetiredQuery(Oid schema, int64 handler_id, Oid *owner)
 static Query *
 QueryOf(Oid schema, const decode::Handler *handler, Oid *owner)
 {
-	Query *query = RuleQuery(handler->rule, owner);
+	Query *query = RuleQuery(handler->rule, handler->source, owner);
 
 	if (query == nullptr)
 		query = RetiredQuery(schema, handler->id, owner);
@@ -147,20 +124,8 @@ QueryOf(Oid schema, const decode::Handler *handler, Oid *owner)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("handler \"%s\" has lost its source", handler->name),
 						errdetail("The table, or a column, type or function that its expressions use, "
-								  "was dropped with CASCADE.")));
+								  "was dropped with CASCADE, or its view was replaced.")));
 	return query;
-}
-
-static void
-Compile(Oid schema, const decode::Handler *handler, Rule *rule)
-{
-	Query *query = QueryOf(schema, handler, &rule->owner);
-
-	rule->source = ShapeOf(handler->source);
-	for (int i = 0; i < kRuleColumns; i++) {
-		TargetEntry *target = (TargetEntry *)list_nth(query->targetList, i);
-		rule->exprs[i] = expression_planner((Expr *)WithoutNamedRows((Node *)target->expr, rule->source));
-	}
 }
 
 // The rights an expression runs with, and what undoes them. An error leaves them to the abort of its (sub)transaction.
@@ -190,6 +155,20 @@ LeaveRestricted(const Restricted &saved)
 	XactReadOnly = saved.read_only;
 	AtEOXact_GUC(false, saved.guc_level);
 	SetUserIdAndSecContext(saved.user, saved.context);
+}
+
+static void
+Compile(Oid schema, const decode::Handler *handler, Rule *rule)
+{
+	Query *query = QueryOf(schema, handler, &rule->owner);
+
+	rule->source = ShapeOf(handler->source);
+	Restricted saved = EnterRestricted(rule->owner); // planning evaluates what is constant
+	for (int i = 0; i < kRuleColumns; i++) {
+		TargetEntry *target = (TargetEntry *)list_nth(query->targetList, i);
+		rule->exprs[i] = expression_planner((Expr *)WithoutNamedRows((Node *)target->expr, rule->source));
+	}
+	LeaveRestricted(saved);
 }
 
 void
@@ -276,8 +255,8 @@ Evaluate(Evaluation *evaluation, TupleTableSlot *row)
 
 	ResetExprContext(econtext);
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	econtext->ecxt_scantuple = MapRow(evaluation->map, row);
 	Restricted saved = EnterRestricted(evaluation->rule->owner);
+	econtext->ecxt_scantuple = MapRow(evaluation->map, row); // a domain's constraints may run
 	Verdict verdict = EvaluateRestricted(evaluation);
 	LeaveRestricted(saved);
 	MemoryContextSwitchTo(old);

@@ -19,9 +19,6 @@ enum RuleColumn { kMatches, kSerializationKey, kPriority, kArgs, kRuleColumns };
 
 constexpr const char *kRuleColumnNames[kRuleColumns] = {"matches", "serialization_key", "priority", "args"};
 
-// The query of a handler's view; with_owner gets the view's owner. nullptr when the view is gone.
-Query *RuleQuery(Oid rule, Oid *owner);
-
 // What a handler makes of a row. The values live in the evaluation's row memory, until the next row.
 struct Verdict {
 	bool matches;

@@ -11,11 +11,13 @@ extern "C" {
 #include "catalog/pg_collation.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_rewrite.h"
 #include "commands/comment.h"
 #include "commands/tablecmds.h"
 #include "commands/view.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/syscache.h"
 }
@@ -133,11 +135,55 @@ CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Que
 	return view;
 }
 
+// Whether the query is one of ours: expressions over source and nothing else. The view belongs to the handler's owner,
+// who may have replaced its query by any other.
+static bool
+IsRuleOver(const Query *query, Oid source)
+{
+	if (query->commandType != CMD_SELECT || query->setOperations != nullptr || query->cteList != NIL ||
+		query->hasAggs || query->hasWindowFuncs || query->hasTargetSRFs || query->hasSubLinks ||
+		query->jointree->quals != nullptr || list_length(query->jointree->fromlist) != 1 ||
+		list_length(query->targetList) != kRuleColumns)
+		return false;
+
+	Node *from = (Node *)linitial(query->jointree->fromlist);
+	if (!IsA(from, RangeTblRef))
+		return false;
+	RangeTblEntry *entry = rt_fetch(((RangeTblRef *)from)->rtindex, query->rtable);
+	return entry->rtekind == RTE_RELATION && entry->relid == source;
+}
+
+// Reads ev_action of a view's rule: pg_rewrite is looked up by name, without opening the view.
+Query *
+RuleQuery(Oid rule, Oid source, Oid *owner)
+{
+	HeapTuple view = SearchSysCache1(RELOID, ObjectIdGetDatum(rule));
+	HeapTuple rewrite =
+		SearchSysCache2(RULERELNAME, ObjectIdGetDatum(rule), CStringGetDatum("_RETURN"));
+	Query *query = nullptr;
+
+	if (HeapTupleIsValid(view) && HeapTupleIsValid(rewrite)) {
+		bool isnull;
+		Datum action = SysCacheGetAttr(RULERELNAME, rewrite, Anum_pg_rewrite_ev_action, &isnull);
+		query = linitial_node(Query, (List *)stringToNode(TextDatumGetCString(action)));
+		if (!IsRuleOver(query, source))
+			query = nullptr;
+		*owner = ((Form_pg_class)GETSTRUCT(view))->relowner;
+	}
+	if (HeapTupleIsValid(rewrite))
+		ReleaseSysCache(rewrite);
+	if (HeapTupleIsValid(view))
+		ReleaseSysCache(view);
+	return query;
+}
+
 void
 DropRuleView(Oid view)
 {
 	ObjectAddress address;
 
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(view)))
+		return;
 	ObjectAddressSet(address, RelationRelationId, view);
 	performDeletion(&address, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
 	CommandCounterIncrement();

@@ -16,7 +16,7 @@ Now()
 	return now.tv_sec * Time{1000000} + now.tv_nsec / 1000;
 }
 
-Journal::Journal(const std::string &file) : file_(std::fopen(file.c_str(), "a"))
+Journal::Journal(const std::string &file) : file_(std::fopen(file.c_str(), "wx"))
 {
 	if (!file_)
 		throw std::runtime_error("can't write " + file);
