@@ -3,6 +3,8 @@
 
 #include "pg/table.hpp"
 #include "queue/operations.hpp"
+#include "queue/restricted.hpp"
+#include "queue/rule_view.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -88,7 +90,7 @@ HandlerNamed(List *handlers, const char *name)
 
 // The event as a value of the source's row type, as jsonb_populate_record makes it.
 static Datum
-RecordOf(Datum event, Oid rowtype)
+RecordOf(Datum event, Oid rowtype, Oid owner)
 {
 	Const *none = makeNullConst(rowtype, -1, InvalidOid);
 	Const *json = makeConst(JSONBOID, -1, InvalidOid, -1, event, false, false);
@@ -96,8 +98,11 @@ RecordOf(Datum event, Oid rowtype)
 									  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	bool isnull;
 
-	return ExecEvalExpr(ExecInitExpr((Expr *)populate, nullptr), CreateStandaloneExprContext(),
-						&isnull);
+	Restricted saved = EnterRestricted(owner); // a domain's constraints may run
+	Datum record = ExecEvalExpr(ExecInitExpr((Expr *)populate, nullptr),
+								CreateStandaloneExprContext(), &isnull);
+	LeaveRestricted(saved);
+	return record;
 }
 
 static Verdict
@@ -107,13 +112,15 @@ EvaluateEvent(Oid schema, decode::Handler *handler, Datum event)
 	TupleDesc shape = lookup_rowtype_tupdesc(rowtype, -1);
 	TupleTableSlot *row = MakeSingleTupleTableSlot(shape, &TTSOpsVirtual);
 	decode::Source source = {};
+	Oid owner = handler->owner;
 
+	(void)RuleQuery(handler->rule, handler->source, &owner);
 	source.relid = handler->source;
 	source.desc = shape;
 	source.nhandlers = 1;
 	source.handlers = &handler;
 	Evaluations evaluations = StartEvaluations(schema, &source);
-	ExecStoreHeapTupleDatum(RecordOf(event, rowtype), row);
+	ExecStoreHeapTupleDatum(RecordOf(event, rowtype, owner), row);
 	Verdict verdict = EvaluateOrRaise(&evaluations, 0, row);
 	ExecDropSingleTupleTableSlot(row);
 	ReleaseTupleDesc(shape);

@@ -2,6 +2,7 @@
 #include "queue/rule.hpp"
 
 #include "pg/table.hpp"
+#include "queue/restricted.hpp"
 #include "queue/row_map.hpp"
 #include "queue/rule_view.hpp"
 #include "queue/shape.hpp"
@@ -126,35 +127,6 @@ QueryOf(Oid schema, const decode::Handler *handler, Oid *owner)
 						errdetail("The table, or a column, type or function that its expressions use, "
 								  "was dropped with CASCADE, or its view was replaced.")));
 	return query;
-}
-
-// The rights an expression runs with, and what undoes them. An error leaves them to the abort of its (sub)transaction.
-struct Restricted {
-	Oid user;
-	int context;
-	int guc_level;
-	bool read_only;
-};
-
-static Restricted
-EnterRestricted(Oid owner)
-{
-	Restricted saved;
-
-	GetUserIdAndSecContext(&saved.user, &saved.context);
-	saved.guc_level = NewGUCNestLevel();
-	saved.read_only = XactReadOnly;
-	SetUserIdAndSecContext(owner, saved.context | SECURITY_RESTRICTED_OPERATION);
-	XactReadOnly = true;
-	return saved;
-}
-
-static void
-LeaveRestricted(const Restricted &saved)
-{
-	XactReadOnly = saved.read_only;
-	AtEOXact_GUC(false, saved.guc_level);
-	SetUserIdAndSecContext(saved.user, saved.context);
 }
 
 static void
