@@ -20,13 +20,14 @@ Column(TupleTableSlot *row, int column)
 	return value;
 }
 
-// Removes the request's row; false when it is not there any more.
+// Removes the request's row; false when it is not there any more. Nobody locks requests, but for who does it by hand: he
+// is waited for, since the stream does not come back to what it has passed.
 static bool
 TakeRequest(const pg::Table &requests, int64 request_id)
 {
 	Snapshot snapshot = pg::FreshSnapshot();
 	bool taken = pg::FindByInt64(requests, "pgq_request_pkey", snapshot, request_id) &&
-				 pg::Delete(requests, &requests.row->tts_tid, snapshot, pg::Wait::No) ==
+				 pg::Delete(requests, &requests.row->tts_tid, snapshot, pg::Wait::Yes) ==
 					 pg::Outcome::Done;
 
 	UnregisterSnapshot(snapshot);
