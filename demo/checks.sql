@@ -29,16 +29,15 @@ CREATE TEMP TABLE done AS
      WHERE outcome = 'completed';
 
 -- Within a key runs start in commit order: by the jobs' positions, and by the commit timestamps, which the extension
--- has no hand in (they rise strictly, as a transaction holds its branch's row lock until it has committed). And they
--- don't overlap.
-CREATE TEMP TABLE violation AS
-    SELECT FROM (SELECT position  < max(position)  OVER earlier AS wrong_place,
-                        committed < max(committed) OVER earlier AS wrong_time,
-                        started   < max(ended)     OVER earlier AS too_early
-                   FROM run
-                 WINDOW earlier AS (PARTITION BY key ORDER BY started
-                                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) r
-     WHERE wrong_place OR wrong_time OR too_early;
+-- has no hand in (they rise strictly, as a transaction holds the row locks of its branch and its teller until it has
+-- committed). And they don't overlap.
+CREATE TEMP TABLE sequence AS
+    SELECT position  < max(position)  OVER earlier AS wrong_place,
+           committed < max(committed) OVER earlier AS wrong_time,
+           started   < max(ended)     OVER earlier AS too_early,
+           committed < max(ended)     OVER earlier AS waited -- for an earlier job of its key
+      FROM run
+    WINDOW earlier AS (PARTITION BY key ORDER BY started ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING);
 
 CREATE TEMP VIEW event_row AS SELECT tid, bid, aid, delta, mtime, n FROM event;
 CREATE TEMP VIEW job_row   AS SELECT tid, bid, aid, delta, mtime, n FROM job;
@@ -53,7 +52,8 @@ SELECT 'events='     || (SELECT count(*) FROM event),
        'done_more='  || (SELECT count(*) FROM (TABLE done EXCEPT TABLE event_row) r),
        'unfinished=' || (SELECT count(*) FROM job WHERE status <> 'completed'),
        'untimed='    || (SELECT count(*) FROM run WHERE committed IS NULL),
-       'violations=' || (SELECT count(*) FROM violation),
+       'violations=' || (SELECT count(*) FROM sequence WHERE wrong_place OR wrong_time OR too_early),
+       'waited='     || (SELECT count(*) FROM sequence WHERE waited),
        'keys='       || (SELECT count(DISTINCT key) FROM run),
        'rate='       || (SELECT round(count(*) / extract(epoch FROM max(ended) - min(started))) FROM run);
 

@@ -8,7 +8,8 @@ set -euo pipefail
 
 here=$(dirname "${BASH_SOURCE[0]}")
 usage='usage: make demo [DEMO_ARGS="--full-speed | --rate N | --seconds N"]'
-clients=8 branches=8 workers=4 slots=8 rate=500 full_speed='' seconds=10
+clients=8 branches=8 workers=4 slots=8 rate=500 seconds=10
+pace="$rate transactions a second in all" key=bid what=branch
 
 children=()
 trap 'kill -TERM "${children[@]}" 2>/dev/null || true; wait' EXIT
@@ -23,8 +24,8 @@ thousands() { sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<<"$1"; }
 read_options() {
     while [ $# -gt 0 ]; do
         case $1 in
-            --full-speed) rate='' full_speed=1 ;;
-            --rate) rate=${2:?$usage}; shift ;;
+            --full-speed) rate='' pace='at full speed' key=tid what=teller ;; # a branch's jobs, one by one, can't keep up
+            --rate) rate=${2:?$usage} pace="$2 transactions a second in all"; shift ;;
             --seconds) seconds=${2:?$usage}; shift ;;
             *) echo "$usage" >&2; exit 2 ;;
         esac
@@ -45,8 +46,8 @@ create_bank() {
 }
 
 create_handler() {
-    local handler="SELECT pgq_create_handler('ledger', 'pgbench_history', serialization_key => 'bid::text')"
-    say 'A handler: each row of its history becomes a job; jobs of one branch run one at a time, in commit order.' \
+    local handler="SELECT pgq_create_handler('ledger', 'pgbench_history', serialization_key => '$key::text')"
+    say "A handler: each row of its history becomes a job; jobs of one $what run one at a time, in commit order." \
         '' '  CREATE EXTENSION pgq_ext;' "  $handler;"
     sql -o "$WORK/setup.log" -c 'CREATE EXTENSION pgq_ext' -c "$handler" -c 'SELECT pgq_sync()'
 }
@@ -120,7 +121,7 @@ report() {
     count 'events committed' events
     count 'jobs made of them' jobs "lost ${result[job_lost]}" "doubled ${result[job_more]}"
     count 'jobs done' 'done' "lost ${result[done_lost]}" "doubled ${result[done_more]}"
-    count 'order violations' violations "in ${result[keys]} keys"
+    count 'order violations' violations "in ${result[keys]} keys" "$(thousands "${result[waited]}") jobs waited for an earlier one"
     count 'jobs a second' rate
     latency 'commit to job visible' seen p50 3
     latency '' seen p99 30
@@ -149,14 +150,14 @@ judge() {
     must_be_zero untimed 'runs whose event or commit time is unknown'
     must_be_zero violations 'order violations'
     [ ${#faults[@]} = 0 ] || fail "FAILED:$(printf '\n  %s' "${faults[@]}")"
-    say 'Every committed row became one job, done once, in commit order within its branch.'
+    say "Every committed row became one job, done once, in commit order within its $what."
 }
 
 read_options "$@"
 build_worker
 create_bank
 create_handler
-say "The load: $clients clients, ${rate:+$rate transactions a second in all}${full_speed:+at full speed}, for $seconds seconds." \
+say "The load: $clients clients, $pace, for $seconds seconds." \
     "The work: $workers worker processes, each $slots jobs at a time." ''
 start_workers
 start_load
