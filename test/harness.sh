@@ -176,26 +176,30 @@ clean_up() {
     exit "$status"
 }
 
-# SIGQUIT is a server's immediate shutdown. SIGKILL comes late, as a server that is killed leaves shared memory behind.
 stop_programs() {
     local attempt pid pids
     for attempt in {1..200}; do
         mapfile -t pids < <(our_programs)
         [ ${#pids[@]} -gt 0 ] || return
         for pid in "${pids[@]}"; do
-            if [ "$attempt" -ge 100 ]; then
+            if [ "$attempt" -lt 100 ]; then
+                stop_program "$pid"
+            else
                 kill -s KILL "$pid"
-            elif ! is_bootstrap "$pid"; then
-                kill -s QUIT "$pid"
             fi
         done 2>/dev/null
         sleep 0.1
     done
 }
 
-# The server within initdb would leave shared memory behind at any signal. It soon ends by itself, and so does initdb.
-is_bootstrap() {
-    grep -qzE -e '--(boot|single)( |$)' "/proc/$1/cmdline"
+# A server that is killed leaves shared memory behind; SIGQUIT is its immediate shutdown. Within initdb any signal would
+# do that, but there the server ends by itself when initdb is gone.
+stop_program() {
+    if [ "$(cat "/proc/$1/comm")" != postgres ]; then
+        kill -s KILL "$1"
+    elif ! grep -qzxE -e '--(boot|single)' "/proc/$1/cmdline"; then
+        kill -s QUIT "$1"
+    fi
 }
 
 # Prints the processes whose program or working directory lies in the private directory, whoever started them.

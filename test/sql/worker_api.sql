@@ -11,7 +11,7 @@ BEGIN
     FOR i IN 1..1000 LOOP
         EXECUTE format('SELECT EXISTS (SELECT FROM pgq_jobs WHERE %s)', condition) INTO holds;
         EXIT WHEN holds;
-        PERFORM pg_sleep(0.01);
+        PERFORM pgq_sync();
     END LOOP;
     IF NOT holds THEN
         RAISE 'it never came to this: %', condition;
@@ -67,7 +67,7 @@ SELECT add('f', 21, 'twice'), add('f', 22, 'twice');
 SELECT pgq_sync();
 SELECT * FROM take(1, 'twice');
 SELECT pgq_fail(job_id, attempt, 'first') FROM held;
-DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM take(1, 'twice')) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$;
+DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM take(1, 'twice')) LOOP PERFORM pgq_sync(); END LOOP; END $$;
 SELECT * FROM jobs WHERE key = 'f';
 SELECT pgq_fail(job_id, attempt, 'late') FROM held WHERE attempt = 1;
 -- After max_attempts it is a dead letter, and the key moves on.
