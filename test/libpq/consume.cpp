@@ -97,7 +97,7 @@ class Consumer : private Caller {
 	Treat(Token token)
 	{
 		// Some jobs never succeed: they become dead letters.
-		bool hopeless = token.job % 40 == 0;
+		bool hopeless = token.job % 25 == 0;
 		int fate = hopeless ? dice_.Between(51, 80)
 				   : calm_  ? dice_.Between(1, 50)
 							: dice_.Between(1, 100);

@@ -85,12 +85,12 @@ main(int argc, char **argv)
 	}
 	uint64_t seed =
 		argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()() % 1000000;
-	int seconds = argc > 3 ? std::atoi(argv[3]) : 15;
+	int seconds = argc > 3 ? std::atoi(argv[3]) : 12;
 	// A line is out before a process is started, so that none prints it again.
 	std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 	std::printf("# seed %llu\n", static_cast<unsigned long long>(seed));
 	// A call that hangs is an error that the model will report.
-	setenv("PGOPTIONS", "-c statement_timeout=20s -c client_min_messages=error", 1);
+	setenv("PGOPTIONS", "-c statement_timeout=60s -c client_min_messages=error", 1);
 	try {
 		Run run(argv[1], seed, seconds);
 		bool all = Ok(run.Go(), "all jobs came to their end in time");

@@ -128,7 +128,7 @@ void
 Run::RetrySome()
 {
 	Rows jobs = server_.Call("SELECT job_id FROM pgq_jobs WHERE status = 'failed'");
-	for (int i = 0; i < jobs.Count() / 2; i++)
+	for (int i = 0; i < (jobs.Count() + 1) / 2; i++)
 		Operate(Act::Retry, "SELECT pgq_retry($1)", jobs.At(i, 0));
 }
 
@@ -146,7 +146,7 @@ Run::Operate(Act act, const char *sql, const char *job)
 bool
 Run::Drain()
 {
-	server_.Call("SELECT pgq_sync('30 s')");
+	server_.Call("SELECT pgq_sync('50 s')");
 	auto deadline = std::chrono::steady_clock::now() + kDeadline;
 	while (!Ask("SELECT job_id FROM pgq_jobs WHERE status IN ('pending', 'in_progress') LIMIT 1")
 				.empty()) {

@@ -23,7 +23,7 @@ $ENV{PGPORT} = $node->port;
 $ENV{PGDATABASE} = 'postgres';
 my $journals = PostgreSQL::Test::Utils::tempdir;
 my $seed = $ENV{PGQ_MODEL_SEED} // 1 + int(rand(1000000));
-my $seconds = $ENV{PGQ_MODEL_SECONDS} // 15;
+my $seconds = $ENV{PGQ_MODEL_SECONDS} // 12;
 open(my $program, '-|', "$build/consumers", $journals, $seed, $seconds) or BAIL_OUT("can't run the program: $!");
 my $ended = 0;
 while (my $line = <$program>)
