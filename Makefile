@@ -42,7 +42,9 @@ $(OBJS): $(sort $(wildcard src/*.hpp src/*/*.hpp)) Makefile
 $(INSTALL_SQL): $(SQL_PARTS)
 	cat $(SQL_PARTS) > $@
 
-.PHONY: test demo lint format
+.PHONY: objects test demo lint format
+objects: $(OBJS)
+
 test:
 	test/run $(TEST)
 

@@ -91,7 +91,7 @@ extern "C" {
 
 // The last thing that CREATE EXTENSION does.
 PGDLLEXPORT Datum
-pgq_ext_announce(PG_FUNCTION_ARGS)
+pgq_ext_announce(FunctionCallInfo)
 {
 	const char *missing = pgq_ext::process::MissingPrecondition();
 
