@@ -9,6 +9,15 @@ namespace pgq_ext {
 
 constexpr double kLongestYears = 10000;
 
+Oid
+StartWriting(FunctionCallInfo fcinfo, const char *function)
+{
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfReadOnly(function);
+	PreventCommandIfParallelMode(function);
+	return get_func_namespace(fcinfo->flinfo->fn_oid);
+}
+
 void
 RequireNotNull(FunctionCallInfo fcinfo, int n, const char *name)
 {

@@ -5,6 +5,10 @@
 
 namespace pgq_ext {
 
+// How a function that writes begins: read_only_sql_transaction (25006) where nothing may be written. Returns the schema of
+// the extension, which is the called function's: no name is looked up, so nobody can put another schema in its place.
+Oid StartWriting(FunctionCallInfo fcinfo, const char *function);
+
 // null_value_not_allowed (22004) when argument number n, called name, is NULL.
 void RequireNotNull(FunctionCallInfo fcinfo, int n, const char *name);
 

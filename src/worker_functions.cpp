@@ -18,16 +18,6 @@ namespace pgq_ext {
 // Without an enqueuer, each dequeue moves up to so many due jobs itself.
 constexpr int kTimersPerDequeue = 100;
 
-// The schema of the called function is the extension's. Nothing is written where nothing may be.
-static Oid
-StartWriting(FunctionCallInfo fcinfo, const char *function)
-{
-	PreventCommandDuringRecovery(function);
-	PreventCommandIfReadOnly(function);
-	PreventCommandIfParallelMode(function);
-	return get_func_namespace(fcinfo->flinfo->fn_oid);
-}
-
 static queue::HandOut
 HandOutArguments(FunctionCallInfo fcinfo)
 {

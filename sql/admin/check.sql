@@ -1,7 +1,8 @@
 -- pgq_check: looks for jobs that break the rules by which they are kept. Returns a row for each violation, none when all
 -- is well; it reads all live jobs, in one snapshot, and can be run at any time. Locks: none that anyone waits for.
 CREATE FUNCTION @extschema@.pgq_check() RETURNS TABLE (violation text, job_id bigint, detail text)
-LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
 WITH live AS (
     SELECT j.job_id, j.handler, j.serialization_key, j.position, j.state, j.key_hash, j.state <> 'w' AND j.verified AS head
       FROM @extschema@.pgq_job j WHERE j.serialization_key IS NOT NULL AND j.state <> 's'
@@ -37,6 +38,6 @@ SELECT 'live and still to be enqueued', j.job_id, NULL
   FROM @extschema@.pgq_job j JOIN @extschema@.pgq_request r ON r.job_id = j.job_id AND r.kind = 'e'
 UNION ALL
 SELECT 'finished more than once', a.job_id, NULL
-  FROM @extschema@.pgq_archive a GROUP BY a.job_id HAVING count(*) > 1
-$$;
+  FROM @extschema@.pgq_archive a GROUP BY a.job_id HAVING count(*) > 1;
+END;
 COMMENT ON FUNCTION @extschema@.pgq_check IS 'list jobs that break the queue''s own rules; none when all is well';

@@ -95,6 +95,18 @@ ConfirmSlot(XLogRecPtr lsn)
 	LogicalConfirmReceivedLocation(lsn);
 }
 
+bool
+SlotCouldMove(XLogRecPtr position)
+{
+	ReplicationSlot *slot = MyReplicationSlot;
+
+	SpinLockAcquire(&slot->mutex);
+	XLogRecPtr valid = slot->candidate_restart_valid;
+	XLogRecPtr restart = slot->data.restart_lsn;
+	SpinLockRelease(&slot->mutex);
+	return !XLogRecPtrIsInvalid(valid) && valid <= position && restart + wal_segment_size <= position;
+}
+
 void
 DropSlot()
 {

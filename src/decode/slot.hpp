@@ -30,6 +30,9 @@ void PersistSlot();
 // Tells the slot that everything before lsn has become durable jobs: the server may let go of older WAL.
 void ConfirmSlot(XLogRecPtr lsn);
 
+// Whether confirming position would let the server let go of older WAL, of which it now keeps a segment or more.
+bool SlotCouldMove(XLogRecPtr position);
+
 // Drops the slot, if there is one; gives it back first when this process holds it.
 void DropSlot();
 

@@ -31,6 +31,13 @@ ExecInsertIndexTuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate,
 	return ::ExecInsertIndexTuples(info, slot, estate, update, false, nullptr, NIL);
 }
 
+// The same for a row whose insertion is speculative: a conflict is told, not raised.
+inline List *
+ExecInsertIndexTuplesSpeculatively(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool *conflict)
+{
+	return ::ExecInsertIndexTuples(info, slot, estate, false, true, conflict, NIL);
+}
+
 // 17 made the decoded tuple a HeapTuple of its own.
 inline HeapTuple
 DecodedNewTuple(ReorderBufferChange *change)

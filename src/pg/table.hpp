@@ -99,6 +99,10 @@ Outcome Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait
 // Inserts table.changed and maintains the indexes.
 void Insert(const Table &table);
 
+// Inserts table.changed unless a row with one of its unique keys is there; false then. Waits for transactions in progress
+// that have inserted or deleted such a row. What INSERT ... ON CONFLICT DO NOTHING does, at any isolation level.
+bool InsertIfNew(const Table &table);
+
 // Copies table.row into table.changed, as a virtual row that borrows from it, for single columns to
 // be set.
 void StartChange(const Table &table);

@@ -1,6 +1,7 @@
 // The enqueuer's transactions: see writer.hpp.
 #include "process/writer.hpp"
 
+#include "decode/slot.hpp"
 #include "pg/fault.hpp"
 #include "pg/try.hpp"
 #include "queue/converter.hpp"
@@ -50,8 +51,12 @@ Position(const Enqueuer *enqueuer)
 bool
 ShouldWrite(const Enqueuer *enqueuer)
 {
-	return !decode::IsEmpty(*enqueuer->batch) ||
-		   enqueuer->batch->end > enqueuer->progress.last_lsn + kRecordProgressBytes;
+	XLogRecPtr recorded = enqueuer->progress.last_lsn;
+	XLogRecPtr end = enqueuer->batch->end;
+
+	// The last is for an idle server, which would otherwise keep what a load has left behind.
+	return !decode::IsEmpty(*enqueuer->batch) || end > recorded + kRecordProgressBytes ||
+		   (end > recorded && decode::SlotCouldMove(end));
 }
 
 bool

@@ -74,6 +74,7 @@ enum {
 	kLease,
 	kBackoff,
 	kMaxBackoff,
+	kCreatedAt,
 };
 } // namespace queue_column
 

@@ -11,8 +11,8 @@ extern "C" {
 
 namespace pgq_ext::queue {
 
-static void
-InsertRequest(const pg::Table &requests, RequestKind kind, int64 job_id)
+void
+StartRequest(const pg::Table &requests, RequestKind kind, int64 job_id)
 {
 	using namespace request_column;
 	Oid ids = getIdentitySequence(RelationGetRelid(requests.relation), kRequestId, false);
@@ -23,6 +23,12 @@ InsertRequest(const pg::Table &requests, RequestKind kind, int64 job_id)
 	pg::Set(requests, kCreatedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
 	pg::Set(requests, kPriority, Int32GetDatum(0));
 	pg::Set(requests, kKind, LetterDatum(kind));
+}
+
+static void
+InsertRequest(const pg::Table &requests, RequestKind kind, int64 job_id)
+{
+	StartRequest(requests, kind, job_id);
 	pg::Insert(requests);
 }
 

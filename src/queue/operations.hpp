@@ -16,6 +16,9 @@ bool Cancel(Oid schema, int64 job_id);
 // True: the dead letter will go back to its queue. False: there is no dead letter of that id.
 bool Retry(Oid schema, int64 job_id);
 
+// Makes requests.changed a new row of pgq_request; the caller fills in the rest and inserts it.
+void StartRequest(const pg::Table &requests, RequestKind kind, int64 job_id);
+
 // Asks the enqueuer, by a row of pgq_request, to do something to the job (or event error) of that id.
 void Ask(Oid schema, RequestKind kind, int64 id);
 

@@ -47,6 +47,7 @@ SELECT pgq_drop_queue('mail');
 SELECT pgq_drop_queue('mail');
 SELECT queue FROM pgq_queues;
 SELECT count(*) > 0 AS kept FROM pgq_jobs WHERE queue = 'mail';
+-- Whatever the isolation level, it sees what others have put in.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT pgq_drop_queue('default');
 ROLLBACK;

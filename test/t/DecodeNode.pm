@@ -37,7 +37,7 @@ sub is_exact
 {
     my ($self, $database, $source, $handler, $filter, $name) = @_;
     my $found = $self->safe_psql($database, qq{
-        SELECT pgq_sync('100 s');
+        SELECT pgq_sync('60 s');
         WITH made AS (SELECT (args ->> 'id')::bigint AS id FROM pgq_jobs WHERE handler = '$handler' UNION ALL
                       SELECT (event ->> 'id')::bigint FROM pgq_event_errors WHERE handler = '$handler'),
              times AS (SELECT id, count(*) AS n FROM made GROUP BY id),
