@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use DecodeNode;
 
-my $node = DecodeNode->create('crash', "autovacuum_naptime = 1s\nmax_wal_size = 128MB\npgq_ext.decoding_work_mem = '256kB'\n");
+my $node = DecodeNode->create('crash', "autovacuum_naptime = 1s\nlog_statement = none\nmax_wal_size = 128MB\npgq_ext.decoding_work_mem = '256kB'\n");
 $node->safe_psql('postgres', q{
     CREATE EXTENSION pgq_ext;
     CREATE TABLE ev(id bigserial PRIMARY KEY, k int, n int, big text);
@@ -43,7 +43,7 @@ RELEASE b;
 INSERT INTO parted(k) VALUES (:client_id);
 UPDATE parted SET k = 7 - k WHERE id = currval('parted_id_seq') AND :roll > 50;
 \if :roll < 5
-INSERT INTO ev(k, n) SELECT k, n + 3 FROM counter, generate_series(1, 2000) WHERE k = :client_id;
+INSERT INTO ev(k, n) SELECT k, n + 3 FROM counter, generate_series(1, 300) WHERE k = :client_id;
 \endif
 \if :roll % 10 = 0
 ROLLBACK;
