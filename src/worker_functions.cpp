@@ -18,12 +18,18 @@ namespace pgq_ext {
 // Without an enqueuer, each dequeue moves up to so many due jobs itself.
 constexpr int kTimersPerDequeue = 100;
 
+static const queue::Limits *
+LimitsOfCaller(FunctionCallInfo fcinfo, Oid schema)
+{
+	return queue::LimitsOf(fcinfo->flinfo->fn_oid, schema);
+}
+
 static queue::HandOut
-HandOutArguments(FunctionCallInfo fcinfo)
+HandOutArguments(FunctionCallInfo fcinfo, Oid schema)
 {
 	RequireNotNull(fcinfo, 0, "job_id");
 	RequireNotNull(fcinfo, 1, "attempt");
-	return queue::HandOut{PG_GETARG_INT64(0), PG_GETARG_INT32(1)};
+	return queue::HandOut{PG_GETARG_INT64(0), PG_GETARG_INT32(1), LimitsOfCaller(fcinfo, schema)};
 }
 
 static queue::ClaimRequest
@@ -35,7 +41,8 @@ ClaimArguments(FunctionCallInfo fcinfo, Oid schema)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("argument \"batch_size\" must be positive")));
 	return queue::ClaimRequest{schema, TextArgument(fcinfo, 1).value, PG_GETARG_INT32(0),
-							   SpanArgument(fcinfo, 2, "lease"), TextArgument(fcinfo, 3)};
+							   SpanArgument(fcinfo, 2, "lease"), TextArgument(fcinfo, 3),
+							   LimitsOfCaller(fcinfo, schema)};
 }
 
 // An array argument without NULLs and of one dimension, as its elements.
@@ -59,8 +66,9 @@ ElementsArgument(FunctionCallInfo fcinfo, int n, const char *name, Oid type, int
 }
 
 static queue::HandOut *
-HandOutArrays(FunctionCallInfo fcinfo, int *n)
+HandOutArrays(FunctionCallInfo fcinfo, Oid schema, int *n)
 {
+	const queue::Limits *limits = LimitsOfCaller(fcinfo, schema);
 	int attempts;
 	Datum *job_ids = ElementsArgument(fcinfo, 0, "job_ids", INT8OID, 8, n);
 	Datum *numbers = ElementsArgument(fcinfo, 1, "attempts", INT4OID, 4, &attempts);
@@ -72,7 +80,7 @@ HandOutArrays(FunctionCallInfo fcinfo, int *n)
 
 	auto *hand_outs = static_cast<queue::HandOut *>(palloc(sizeof(queue::HandOut) * Max(*n, 1)));
 	for (int i = 0; i < *n; i++)
-		hand_outs[i] = queue::HandOut{DatumGetInt64(job_ids[i]), DatumGetInt32(numbers[i])};
+		hand_outs[i] = queue::HandOut{DatumGetInt64(job_ids[i]), DatumGetInt32(numbers[i]), limits};
 	return hand_outs;
 }
 
@@ -111,7 +119,7 @@ pgq_ext_complete(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_complete()");
 
-	PG_RETURN_BOOL(queue::Complete(schema, HandOutArguments(fcinfo), NullableArgument(fcinfo, 2)));
+	PG_RETURN_BOOL(queue::Complete(schema, HandOutArguments(fcinfo, schema), NullableArgument(fcinfo, 2)));
 }
 
 PGDLLEXPORT Datum
@@ -119,7 +127,7 @@ pgq_ext_complete_all(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_complete()");
 	int n;
-	queue::HandOut *hand_outs = HandOutArrays(fcinfo, &n);
+	queue::HandOut *hand_outs = HandOutArrays(fcinfo, schema, &n);
 	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * Max(n, 1)));
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
@@ -138,7 +146,7 @@ PGDLLEXPORT Datum
 pgq_ext_fail(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_fail()");
-	queue::HandOut hand_out = HandOutArguments(fcinfo);
+	queue::HandOut hand_out = HandOutArguments(fcinfo, schema);
 
 	RequireNotNull(fcinfo, 2, "error");
 	PG_RETURN_BOOL(
@@ -149,7 +157,7 @@ PGDLLEXPORT Datum
 pgq_ext_extend(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_extend()");
-	queue::HandOut hand_out = HandOutArguments(fcinfo);
+	queue::HandOut hand_out = HandOutArguments(fcinfo, schema);
 
 	PG_RETURN_TIMESTAMPTZ(queue::Extend(schema, hand_out, SpanArgument(fcinfo, 2, "lease")));
 }
@@ -158,7 +166,7 @@ PGDLLEXPORT Datum
 pgq_ext_release(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_release()");
-	queue::HandOut hand_out = HandOutArguments(fcinfo);
+	queue::HandOut hand_out = HandOutArguments(fcinfo, schema);
 
 	queue::Release(schema, hand_out, SpanArgument(fcinfo, 2, "run_in"));
 	PG_RETURN_VOID();

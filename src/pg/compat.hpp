@@ -87,6 +87,12 @@ OwnsDatabase(Oid database, Oid role)
 	return pg_database_ownercheck(database, role);
 }
 
+inline bool
+OwnsExtension(Oid extension, Oid role)
+{
+	return pg_extension_ownercheck(extension, role);
+}
+
 // 16 gave the callback a prototype; the detour keeps the compiler from taking the cast for a mistake.
 inline Node *
 MutateExpressionTree(Node *node, Node *(*mutator)(Node *, void *), void *context)

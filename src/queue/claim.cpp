@@ -90,6 +90,7 @@ void
 Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape)
 {
 	Snapshot snapshot = pg::FreshSnapshot();
+	RequireWork(request.limits, snapshot, request.queue);
 	QueueSettings settings = RequireQueue(request.schema, snapshot, request.queue);
 	TimestampTz lease_until =
 		Later(GetCurrentTimestamp(), request.lease != nullptr ? *request.lease : settings.lease);

@@ -2,7 +2,7 @@
 // batch.
 #pragma once
 
-#include "pg/postgres.hpp"
+#include "queue/worker_rights.hpp"
 
 namespace pgq_ext::queue {
 
@@ -12,12 +12,14 @@ struct ClaimRequest {
 	int32 batch_size;
 	const Interval *lease; // nullptr: the queue's
 	NullableDatum worker;  // text
+	const Limits *limits;  // of who calls; nullptr: none
 };
 
 // Claims up to batch_size jobs of the queue, the most urgent first, then the oldest, for as long as
 // the lease says, and adds a row (job_id, attempt, handler, serialization_key, priority, args,
 // lease_until, created_at) for each to out. Never waits for a lock of a row: what another
-// transaction holds is passed over. undefined_object (42704) when the queue doesn't exist.
+// transaction holds is passed over. undefined_object (42704) when the queue doesn't exist,
+// insufficient_privilege (42501) when it isn't one that the caller may work.
 void Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape);
 
 } // namespace pgq_ext::queue

@@ -29,6 +29,8 @@ HasCompleted(const pg::Table &archive, const HandOut &hand_out)
 		FindArchived(archive, snapshot, hand_out.job_id, &status) && status == Status::Completed &&
 		DatumGetInt32(pg::Get(archive.row, archive_column::kAttempt, &isnull)) == hand_out.attempt;
 
+	if (completed)
+		RequireWork(hand_out.limits, snapshot, pg::Get(archive.row, archive_column::kQueue, &isnull));
 	UnregisterSnapshot(snapshot);
 	return completed;
 }

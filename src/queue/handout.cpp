@@ -22,7 +22,10 @@ FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, J
 	if (!pg::FindByInt64(jobs, "pgq_job_pkey", snapshot, hand_out.job_id))
 		return false;
 	*job = ReadJob(jobs.row);
-	return IsCurrent(*job, hand_out.attempt);
+	if (!IsCurrent(*job, hand_out.attempt))
+		return false;
+	RequireWork(hand_out.limits, snapshot, job->queue);
+	return true;
 }
 
 } // namespace pgq_ext::queue

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "queue/job.hpp"
+#include "queue/worker_rights.hpp"
 
 namespace pgq_ext::queue {
 
@@ -9,12 +10,14 @@ namespace pgq_ext::queue {
 struct HandOut {
 	int64 job_id;
 	int32 attempt;
+	const Limits *limits; // of who calls; nullptr: none
 };
 
 // Raises PQ001: this hand-out isn't current.
 [[noreturn]] void RaiseNotCurrent(const HandOut &hand_out);
 
 // Finds the live job into jobs.row; false when the snapshot shows none, or under another hand-out.
+// insufficient_privilege (42501) when its queue isn't one that the caller may work.
 bool FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job);
 
 // Runs change(snapshot, job) on the current hand-out, in jobs.row, until it is Done: again with a

@@ -3,6 +3,7 @@
 
 #include "queue/job.hpp"
 #include "queue/queue_settings.hpp"
+#include "queue/worker_rights.hpp"
 
 extern "C" {
 #include "catalog/pg_collation.h"
@@ -182,6 +183,7 @@ DropQueue(Oid schema, Datum queue)
 		return pg::Delete(queues, &tid, snapshot, pg::Wait::Yes);
 	});
 	pg::Close(&queues);
+	RemoveQueuesOf(schema, InvalidOid, NullableDatum{queue, false}); // a later queue of the name is another one
 	const char *user = UserOf(schema, queue);
 	if (user != nullptr)
 		ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),

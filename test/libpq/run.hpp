@@ -40,7 +40,7 @@ class Run {
 
 	const std::string directory_;
 	const uint64_t seed_;
-	const model::Time load_ends_;
+	const model::Time started_, load_ends_;
 	Dice dice_;
 	std::vector<std::string> journals_; // file names, of all processes there were
 	Journal journal_;                   // the operator's

@@ -31,8 +31,11 @@ INSERT INTO reviewed VALUES
     ('pgq_enqueuer_status()', 'v', 'r', false, 'c'),
     ('pgq_extend(bigint,integer,interval)', 'v', 'u', false, 'c'),
     ('pgq_fail(bigint,integer,text,interval)', 'v', 'u', false, 'c'),
+    ('pgq_grant(regrole,text,text)', 'v', 'u', false, 'c'),
     ('pgq_release(bigint,integer,interval)', 'v', 'u', false, 'c'),
     ('pgq_retry(bigint)', 'v', 'u', false, 'c'),
+    ('pgq_retry_event(bigint)', 'v', 'u', false, 'c'),
+    ('pgq_revoke(regrole,text,text)', 'v', 'u', false, 'c'),
     ('pgq_sync(interval)', 'v', 'u', false, 'c');
 SELECT set_eq($$SELECT proname || '(' || replace(pg_catalog.oidvectortypes(proargtypes), ', ', ',') || ')', provolatile, proparallel, prosecdef, lanname FROM member$$,
     'SELECT * FROM reviewed', 'volatility, parallel safety, rights and language are as reviewed');
