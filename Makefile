@@ -16,7 +16,7 @@ EXTRA_CLEAN  = $(EXTENSION)--*.sql tmp_check tmp_check_iso results output_iso re
 PG_CONFIG   ?= pg_config
 
 # The server's headers are somebody else's: -isystem keeps their warnings out of ours.
-PG_CPPFLAGS  = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CPPFLAGS  = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 PG_CXXFLAGS  = -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden \
                -Wall -Wextra -Wshadow -Werror -Wno-unknown-warning-option $(EXTRA_CXXFLAGS)
 
@@ -32,6 +32,8 @@ ifdef FAULTS
 PG_CPPFLAGS += -DPGQ_EXT_FAULTS
 endif
 
+# `make test` and `make demo` bring PostgreSQL along: they must work before it is there.
+ifneq ($(filter-out test demo lint format, $(or $(MAKECMDGOALS), all)),)
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no
@@ -42,9 +44,11 @@ $(OBJS): $(sort $(wildcard src/*.hpp src/*/*.hpp)) Makefile
 $(INSTALL_SQL): $(SQL_PARTS)
 	cat $(SQL_PARTS) > $@
 
-.PHONY: objects test demo lint format
+.PHONY: objects
 objects: $(OBJS)
+endif
 
+.PHONY: test demo lint format
 test:
 	test/run $(TEST)
 
