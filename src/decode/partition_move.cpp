@@ -63,13 +63,15 @@ IsMovedRow(PartitionMoves *moves, Relation relation, const ReorderBufferChange *
 	Oid root = llast_oid(get_partition_ancestors(RelationGetRelid(relation)));
 	if (TakeMove(moves, change)) {
 		moves->root = root;
+		moves->left = RelationGetRelid(relation);
 		return false;
 	}
 	if (root != moves->root)
 		return false;
-	// The insert follows at once; whatever else happens to the table means that a trigger has suppressed it.
+	// The insert follows at once, into another partition; whatever else happens to the table means that a trigger has
+	// suppressed it.
 	moves->root = InvalidOid;
-	return change->action == REORDER_BUFFER_CHANGE_INSERT;
+	return change->action == REORDER_BUFFER_CHANGE_INSERT && RelationGetRelid(relation) != moves->left;
 }
 
 } // namespace pgq_ext::decode

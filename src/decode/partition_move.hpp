@@ -17,6 +17,7 @@ namespace pgq_ext::decode {
 struct PartitionMoves {
 	HTAB *deletes; // first halves that were read, by LSN
 	Oid root;      // of the table whose next insert, in the transaction being replayed, is a second half
+	Oid left;      // the partition that the row has left
 };
 
 // Lives in the current memory context.

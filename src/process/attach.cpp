@@ -6,9 +6,19 @@
 
 extern "C" {
 #include "mb/pg_wchar.h"
+#include "tcop/tcopprot.h"
 }
 
 namespace pgq_ext::process {
+
+static volatile sig_atomic_t terminated;
+
+void
+Terminate(int signal)
+{
+	terminated = true;
+	die(signal);
+}
 
 // Gives the entry back. Exit 0 says that the extension is gone, unless it has been created again
 // meanwhile.
@@ -20,6 +30,7 @@ Detach(int code, Datum arg)
 	LWLockAcquire(cluster->lock, LW_EXCLUSIVE);
 	db->pid = 0;
 	db->procno = -1;
+	db->terminated = terminated;
 	if (code == 0 && !db->announced && db->state != State::Held)
 		FreeEntry(db);
 	else if (db->state != State::Held)

@@ -119,7 +119,7 @@ HasExtension()
 static void
 Connect(Oid database)
 {
-	pqsignal(SIGTERM, die);
+	pqsignal(SIGTERM, Terminate);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);

@@ -68,11 +68,11 @@ Reap(Watch *watch)
 }
 
 static void
-DecidePause(Watch *watch, TimestampTz now)
+DecidePause(Watch *watch, TimestampTz now, bool terminated)
 {
 	if (watch->retry_at != 0)
 		return;
-	bool good = TimestampDifferenceExceeds(watch->started_at, now, kGoodRun);
+	bool good = terminated || TimestampDifferenceExceeds(watch->started_at, now, kGoodRun);
 	watch->pause =
 		good ? kShortestPause : Min(Max(watch->pause * 2, kShortestPause), kLongestPause);
 	watch->retry_at = After(now, watch->pause);
@@ -98,7 +98,7 @@ StartTime(Database *db, Watch *watch, TimestampTz now)
 		db->state = State::Failed;
 	if (OidIsValid(db->database) && db->pid == 0) {
 		if (db->state == State::Failed && !db->announced) {
-			DecidePause(watch, now);
+			DecidePause(watch, now, db->terminated);
 			time = watch->retry_at;
 		} else
 			time = now;

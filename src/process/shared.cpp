@@ -36,6 +36,7 @@ ResetEntry(Database *db)
 	db->pid = 0;
 	db->procno = -1;
 	db->announced = false;
+	db->terminated = false;
 	db->state = State::Starting;
 	db->last_error_at = 0;
 	db->last_error[0] = '\0';
@@ -163,7 +164,7 @@ EnqueuerAlive()
 {
 	Database *db = ThisDatabase();
 
-	return db != nullptr && db->pid != 0;
+	return db != nullptr && db->pid != 0 && db->state == State::Streaming;
 }
 
 void

@@ -32,6 +32,7 @@ struct Database {
 	pid_t pid;      // 0: no enqueuer is running
 	int procno;     // of the enqueuer, for its latch; -1: none
 	bool announced; // CREATE EXTENSION committed since the last start: exit 0 doesn't free the entry
+	bool terminated; // the last enqueuer was told to go: that is no failure of its own
 	State state;
 	TimestampTz last_error_at;
 	char last_error[512];
@@ -61,7 +62,8 @@ bool Preloaded();
 // The entry of the current database; nullptr when there is none.
 Database *ThisDatabase();
 
-// Whether an enqueuer runs in the current database (then it, not dequeue, moves due jobs).
+// Whether an enqueuer runs in the current database and converts (then it, not dequeue, moves due jobs). One that still
+// waits for its slot, which may take as long as the longest transaction, does nothing else.
 bool EnqueuerAlive();
 
 // --- the enqueuer's side -------------------------------------------------------------------------------------------
@@ -69,6 +71,9 @@ bool EnqueuerAlive();
 // Takes the entry of the current database for this process, and gives it back at exit.
 // nullptr: another process has it, or the database is held; the caller exits quietly.
 Database *Attach();
+
+// The handler of SIGTERM: remembers, for the entry, that the process was told to go.
+void Terminate(int signal);
 
 void SetState(Database *db, State state);
 void SetSlotName(Database *db, const char *slot_name);

@@ -109,6 +109,17 @@ SlotFits(const queue::Progress &progress)
 	return false;
 }
 
+// Makes the positions those of this database, now: what was committed before makes no jobs, what comes does, also if we end
+// before there is a slot.
+static bool
+Adopt(Enqueuer *enqueuer)
+{
+	return InTransaction(enqueuer, [&]() {
+		enqueuer->progress.last_lsn = GetXLogInsertRecPtr();
+		queue::WriteProgress(enqueuer->extension.schema, &enqueuer->progress);
+	});
+}
+
 static bool
 StartWithNewSlot(Enqueuer *enqueuer)
 {
@@ -118,7 +129,9 @@ StartWithNewSlot(Enqueuer *enqueuer)
 		ereport(LOG,
 				(errmsg("database \"%s\" was restored or copied: rows that are there make no jobs",
 						enqueuer->database_name)));
-		return StartAnew(enqueuer, InvalidXLogRecPtr);
+		if (!Adopt(enqueuer))
+			return false;
+		return StartAnew(enqueuer, progress.last_lsn);
 	}
 	if (XLogRecPtrIsInvalid(progress.last_lsn))
 		return StartAnew(enqueuer, progress.installed_lsn);

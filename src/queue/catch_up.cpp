@@ -11,6 +11,7 @@ extern "C" {
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "replication/slot.h"
 #include "storage/lmgr.h"
 }
 
@@ -101,6 +102,23 @@ AddFound(Search *search, const decode::Commit &commit, decode::Source *source, H
 	found->row = row;
 }
 
+// The commit in the gap that brought the row; nullptr: it is not of the gap. A request that is still there is to be done
+// however old it is, as in a copied database, but not when the slot's stream brings it.
+static const decode::Commit *
+CommitOf(const Search &search, HeapTupleHeader row, bool request)
+{
+	static const decode::Commit long_ago = {};
+	TransactionId xmin = HeapTupleHeaderGetRawXmin(row);
+	const decode::Commit *commit =
+		search.commits != nullptr ? decode::FindCommit(search.commits, xmin) : nullptr;
+
+	if (commit != nullptr || !request)
+		return commit;
+	bool old = search.commits == nullptr || HeapTupleHeaderXminFrozen(row) ||
+			   TransactionIdPrecedes(xmin, MyReplicationSlot->data.catalog_xmin);
+	return old ? &long_ago : nullptr;
+}
+
 // Finds the gap's rows in one table. A row version made by an UPDATE is no insert.
 static void
 SearchTable(Search *search, Oid relid, bool requests)
@@ -122,12 +140,8 @@ SearchTable(Search *search, Oid relid, bool requests)
 		captured = list_concat(captured, get_partition_ancestors(relid));
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
 		CHECK_FOR_INTERRUPTS();
-		static const decode::Commit long_ago = {};
 		HeapTuple row = ExecFetchSlotHeapTuple(slot, false, nullptr);
-		const decode::Commit *commit =
-			search->commits == nullptr
-				? &long_ago
-				: decode::FindCommit(search->commits, HeapTupleHeaderGetRawXmin(row->t_data));
+		const decode::Commit *commit = CommitOf(*search, row->t_data, requests);
 
 		if (commit == nullptr || (row->t_data->t_infomask & HEAP_UPDATED) != 0)
 			continue;
@@ -204,8 +218,7 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 
 	search.schema = schema;
 	search.batch = batch;
-	if (!XLogRecPtrIsInvalid(gap.from))
-		search.commits = decode::ReadCommitOrder(gap.from, gap.to);
+	search.commits = decode::ReadCommitOrder(gap.from, gap.to);
 	if (search.commits != nullptr)
 		decode::WaitUntilVisible(search.commits);
 	search.versions = VersionsOfGap(schema, collector, batch, gap, search.commits);
@@ -215,7 +228,7 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 	SearchTable(&search, pg::RelationNamed(schema, "pgq_request"), true);
 	FillBatch(&search);
 	batch->end = gap.to;
-	return search.commits != nullptr || XLogRecPtrIsInvalid(gap.from);
+	return search.commits != nullptr;
 }
 
 } // namespace pgq_ext::queue

@@ -11,7 +11,7 @@
 namespace pgq_ext::queue {
 
 struct Gap {
-	XLogRecPtr from; // everything before has become jobs; Invalid: old rows are no events here
+	XLogRecPtr from; // what committed before has become jobs, or makes none here
 	XLogRecPtr to;   // the slot decodes everything from here on
 	List *handlers_before; // ids (of ReadHandlerIds) visible before the slot was asked for
 };

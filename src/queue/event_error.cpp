@@ -9,8 +9,10 @@
 extern "C" {
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
+#include "executor/spi.h"
 #include "nodes/makefuncs.h"
 #include "utils/fmgroids.h"
+#include "utils/jsonb.h"
 #include "utils/pg_lsn.h"
 #include "utils/typcache.h"
 }
@@ -105,6 +107,25 @@ RecordOf(Datum event, Oid rowtype, Oid owner)
 	return record;
 }
 
+// The event's values all have their columns; they are known by name only, and one whose column was renamed or dropped
+// since must not turn into NULL.
+static void
+RequireColumns(Datum event, TupleDesc shape)
+{
+	JsonbIterator *values = JsonbIteratorInit(&DatumGetJsonbP(event)->root);
+	JsonbIteratorToken token;
+	JsonbValue value;
+	const char *column = nullptr;
+
+	while ((token = JsonbIteratorNext(&values, &value, true)) != WJB_DONE) {
+		if (token == WJB_KEY)
+			column = pnstrdup(value.val.string.val, value.val.string.len);
+		else if (token == WJB_VALUE && value.type != jbvNull && SPI_fnumber(shape, column) <= 0)
+			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+							errmsg("the event has a column \"%s\", which its source no longer has", column)));
+	}
+}
+
 static Verdict
 EvaluateEvent(Oid schema, decode::Handler *handler, Datum event)
 {
@@ -120,6 +141,7 @@ EvaluateEvent(Oid schema, decode::Handler *handler, Datum event)
 	source.nhandlers = 1;
 	source.handlers = &handler;
 	Evaluations evaluations = StartEvaluations(schema, &source);
+	RequireColumns(event, shape);
 	ExecStoreHeapTupleDatum(RecordOf(event, rowtype, owner), row);
 	Verdict verdict = EvaluateOrRaise(&evaluations, 0, row);
 	ExecDropSingleTupleTableSlot(row);

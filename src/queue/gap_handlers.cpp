@@ -70,10 +70,9 @@ BordersOf(const decode::CommitOrder *commits, const Gap &gap, const HandlerRow &
 	if (created == nullptr && !row.active && !Contains(gap.handlers_before, row.handler.id))
 		return false;
 	version->after = created != nullptr && !row.active ? created->order : 0;
-	// Without the order of commits a retirement may lie in the gap or behind it; events of the gap are lost either way.
-	version->until = retired != nullptr									 ? retired->order
-					 : commits == nullptr && row.handler.retired ? 0
-																		 : PG_UINT32_MAX;
+	// Retired, but not in the gap: behind it, or, in a copied database and where the order of commits isn't known, before.
+	bool before = row.handler.retired && created == nullptr && !Contains(gap.handlers_before, row.handler.id);
+	version->until = retired != nullptr ? retired->order : before ? 0 : PG_UINT32_MAX;
 	return true;
 }
 

@@ -10,6 +10,8 @@ extern "C" {
 #include "catalog/pg_namespace.h"
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
 #include "utils/syscache.h"
 }
 
@@ -47,6 +49,16 @@ LockQueue(Oid schema, const char *queue)
 }
 
 void
+CheckSeesAllRows(Oid source, Oid owner)
+{
+	if (check_enable_rls(source, owner, true) == RLS_ENABLED)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("row-level security of table \"%s\" applies to the handler's owner",
+							   get_rel_name(source)),
+						errdetail("A handler sees every row, also those that a policy hides from its owner.")));
+}
+
+void
 CheckSource(Oid schema, Oid source, Oid owner)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(source));
@@ -65,6 +77,7 @@ CheckSource(Oid schema, Oid source, Oid owner)
 								  "unlogged table, a system catalog, or a table of this extension.")));
 	if (pg_class_aclcheck(source, owner, ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, NameStr(relation->relname));
+	CheckSeesAllRows(source, owner);
 	ReleaseSysCache(tuple);
 }
 

@@ -2,6 +2,7 @@
 #include "queue/rule.hpp"
 
 #include "pg/table.hpp"
+#include "queue/handler_checks.hpp"
 #include "queue/restricted.hpp"
 #include "queue/row_map.hpp"
 #include "queue/rule_view.hpp"
@@ -180,6 +181,7 @@ CheckSelect(const Rule *rule, Oid source)
 {
 	if (pg_class_aclcheck(source, rule->owner, ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(source));
+	CheckSeesAllRows(source, rule->owner);
 }
 
 Evaluation *

@@ -49,31 +49,31 @@ WhatNeverHappened(const History &history)
 	return never;
 }
 
-static bool
-CheckRules(const History &history)
+// Counts the faults that each rule finds, by its name.
+static std::map<std::string, size_t>
+CheckRules(const History &history, bool *all)
 {
-	bool all = true;
+	std::map<std::string, size_t> found;
 	for (const Rule &rule : Rules()) {
 		Faults faults = Check(rule, history);
-		all &= Ok(faults.empty(), rule.claim, faults);
+		found[rule.name] = faults.size();
+		*all &= Ok(faults.empty(), rule.claim, faults);
 	}
-	return all;
+	return found;
 }
 
 // Each way to spoil this very history must be noticed, by the rule that is there for it.
-static bool
-CheckModel(const History &history)
+static void
+CheckModel(const History &history, const std::map<std::string, size_t> &found, bool *all)
 {
-	bool all = true;
 	for (const Spoiler &spoiler : Spoilers()) {
 		History spoilt = history;
 		bool noticed = spoiler.spoil(spoilt);
 		for (const Rule &rule : Rules())
 			if (noticed && std::string(rule.name) == spoiler.rule)
-				noticed = Check(rule, spoilt).size() > Check(rule, history).size();
-		all &= Ok(noticed, std::string("the model notices when ") + spoiler.what);
+				noticed = Check(rule, spoilt).size() > found.at(rule.name);
+		*all &= Ok(noticed, std::string("the model notices when ") + spoiler.what);
 	}
-	return all;
 }
 
 int
@@ -99,10 +99,10 @@ main(int argc, char **argv)
 					history.transactions.size(), history.operations.size());
 		Faults never = WhatNeverHappened(history);
 		all &= Ok(never.empty(), "all kinds of calls and answers occurred", never);
-		all &= CheckRules(history);
+		std::map<std::string, size_t> found = CheckRules(history, &all);
 		Faults errors = run.Ask("SELECT e::text FROM pgq_event_errors e");
 		all &= Ok(errors.empty(), "there are no event errors", errors);
-		all &= CheckModel(history);
+		CheckModel(history, found, &all);
 		std::printf("1..%d\n", tests);
 		return all ? 0 : 1;
 	} catch (const std::exception &error) {

@@ -158,6 +158,9 @@ Run::Drain()
 		Replace(false);
 		Pause();
 	}
+	std::printf("# %lld s of load, drained %lld s later\n",
+				static_cast<long long>((load_ends_ - started_) / kSecond),
+				static_cast<long long>((Now() - load_ends_) / kSecond));
 	return true;
 }
 

@@ -3,7 +3,7 @@
 SET search_path = tap, pg_catalog;
 SET client_min_messages = warning;
 SELECT extnamespace::regnamespace AS s FROM pg_extension WHERE extname = 'pgq_ext' \gset
-SELECT plan(47);
+SELECT plan(49);
 
 CREATE ROLE pgq_test_low;
 SELECT format('GRANT USAGE ON SCHEMA %s TO pgq_test_low', :'s') \gexec
@@ -37,6 +37,7 @@ INSERT INTO calls (signature, call, allowed) VALUES
     ('pgq_fail', '(1, 1, ''no'')', 'PQ001'),
     ('pgq_cancel', '(1)', DEFAULT),
     ('pgq_retry', '(1)', DEFAULT),
+    ('pgq_retry_event', '(1)', DEFAULT),
     ('pgq_create_queue', '(''q'')', DEFAULT),
     ('pgq_alter_queue', '(''q'', 7)', DEFAULT),
     ('pgq_drop_queue', '(''q'')', DEFAULT),

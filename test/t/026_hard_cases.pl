@@ -29,7 +29,7 @@ $node->safe_psql('t_sql_ascii', q{SET client_encoding = sql_ascii;
     INSERT INTO ev(k, body) VALUES (E'\xe9\xff', '{"a":1}'), ('bad', E'{"a":"\\\\u00e9"}'), ('last', '{}'); SELECT pgq_sync()});
 is($node->safe_psql('t_sql_ascii', q{SELECT string_agg(encode(serialization_key::bytea, 'hex'), ' ' ORDER BY position) FROM pgq_jobs}),
     '6f6b e9ff 6c617374', 'SQL_ASCII: each byte is kept');
-is($node->safe_psql('t_sql_ascii', q{SELECT count(*), min(event ->> 'k') FROM pgq_event_errors}), '1|bad', 'and one event is an error');
+is($node->safe_psql('t_sql_ascii', q{SELECT count(*), count(event) FROM pgq_event_errors}), '1|0', 'and one event is an error');
 $node->safe_psql('t_euc_jp', q{SET client_encoding = utf8; INSERT INTO ev(k, body) VALUES (U&'\65e5\672c', '{}'); SELECT pgq_sync()});
 is($node->safe_psql('t_euc_jp', q{SELECT octet_length(serialization_key) FROM pgq_jobs WHERE serialization_key <> 'ok'}), 4, 'EUC_JP');
 
