@@ -14,6 +14,7 @@ extern "C" {
 #include "catalog/pg_extension.h"
 #include "pgstat.h"
 #include "replication/origin.h"
+#include "storage/lock.h"
 #include "storage/procarray.h"
 #include "utils/resowner.h"
 }
@@ -77,9 +78,11 @@ BeginTransaction(Enqueuer *enqueuer)
 	return true;
 }
 
+// A function called by an expression may have left advisory locks of the session.
 static void
 Leave(Enqueuer *enqueuer)
 {
+	LockReleaseAll(USER_LOCKMETHOD, true);
 	replorigin_session_origin = InvalidRepOriginId;
 	MemoryContextSwitchTo(enqueuer->context);
 	CurrentResourceOwner = enqueuer->owner;

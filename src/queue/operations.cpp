@@ -2,6 +2,7 @@
 #include "queue/operations.hpp"
 
 #include "queue/archive.hpp"
+#include "queue/handler_checks.hpp"
 
 extern "C" {
 #include "catalog/dependency.h"
@@ -116,6 +117,18 @@ FindDeadLetter(const pg::Table &archive, Snapshot snapshot, int64 job_id)
 	return FindArchived(archive, snapshot, job_id, &status) && status == Status::Failed;
 }
 
+// The request names the queue, which must not be dropped before the job is back in it.
+static void
+AskForRetry(Oid schema, int64 job_id, const char *queue)
+{
+	LockQueue(schema, queue);
+	pg::Table requests = pg::Open(schema, "pgq_request");
+	StartRequest(requests, RequestKind::Retry, job_id);
+	pg::Set(requests, request_column::kQueue, CStringGetTextDatum(queue));
+	pg::Insert(requests);
+	pg::Close(&requests);
+}
+
 bool
 Retry(Oid schema, int64 job_id)
 {
@@ -123,10 +136,14 @@ Retry(Oid schema, int64 job_id)
 	Snapshot snapshot = pg::FreshSnapshot();
 	bool dead = FindDeadLetter(archive, snapshot, job_id);
 
+	bool isnull;
+	const char *queue =
+		dead ? TextDatumGetCString(pg::Get(archive.row, archive_column::kQueue, &isnull)) : nullptr;
+
 	UnregisterSnapshot(snapshot);
 	pg::Close(&archive);
 	if (dead)
-		Ask(schema, RequestKind::Retry, job_id);
+		AskForRetry(schema, job_id, queue);
 	return dead;
 }
 

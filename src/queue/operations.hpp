@@ -14,6 +14,7 @@ namespace pgq_ext::queue {
 bool Cancel(Oid schema, int64 job_id);
 
 // True: the dead letter will go back to its queue. False: there is no dead letter of that id.
+// undefined_object (42704) when its queue was dropped.
 bool Retry(Oid schema, int64 job_id);
 
 // Makes requests.changed a new row of pgq_request; the caller fills in the rest and inserts it.

@@ -3,12 +3,14 @@
 
 #include "pg/table.hpp"
 #include "queue/handler_checks.hpp"
+#include "queue/queue_settings.hpp"
 #include "queue/restricted.hpp"
 #include "queue/row_map.hpp"
 #include "queue/rule_view.hpp"
 #include "queue/shape.hpp"
 
 extern "C" {
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "executor/spi.h"
 #include "optimizer/optimizer.h"
@@ -19,6 +21,8 @@ extern "C" {
 }
 
 namespace pgq_ext::queue {
+
+constexpr Size kLargestValue = 128 * 1024 * 1024;
 
 // A handler's expressions, planned. Lives in a context of its own until the catalog changes under it.
 struct Rule {
@@ -184,6 +188,17 @@ CheckSelect(const Rule *rule, Oid source)
 	CheckSeesAllRows(source, rule->owner);
 }
 
+// A handler that was dropped may have had its queue dropped with it, and events that come before both: nobody could work
+// their jobs.
+static void
+CheckQueue(Oid schema, const decode::Handler *handler)
+{
+	Snapshot snapshot = pg::FreshSnapshot();
+
+	(void)RequireQueue(schema, snapshot, CStringGetTextDatum(handler->queue));
+	UnregisterSnapshot(snapshot);
+}
+
 Evaluation *
 BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *source)
 {
@@ -191,6 +206,7 @@ BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *sour
 	const Rule *rule = CompiledRule(schema, handler);
 
 	CheckSelect(rule, handler->source);
+	CheckQueue(schema, handler);
 	evaluation->rule = rule;
 	evaluation->source = handler->source;
 	evaluation->econtext = CreateStandaloneExprContext();
@@ -200,6 +216,20 @@ BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *sour
 		evaluation->states[i] = ExecInitExpr(rule->exprs[i], nullptr);
 	LeaveRestricted(saved);
 	return evaluation;
+}
+
+// A job must fit into a row, and, written out with up to six bytes for one, into what a client can be sent: a larger one
+// could never be handed out, and would keep the queue from its others.
+static void
+CheckSize(const Verdict &verdict)
+{
+	Size key = verdict.serialization_key == nullptr ? 0 : VARSIZE_ANY(verdict.serialization_key);
+	Size args = verdict.args_null ? 0 : toast_raw_datum_size(verdict.args);
+
+	if (key > kLargestValue || args > kLargestValue)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("serialization_key or args of a job is larger than %zu MB",
+							   kLargestValue / (1024 * 1024))));
 }
 
 static Verdict
@@ -219,6 +249,7 @@ EvaluateRestricted(Evaluation *evaluation)
 	if (isnull)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("priority must not be NULL")));
 	verdict.args = ExecEvalExpr(evaluation->states[kArgs], econtext, &verdict.args_null);
+	CheckSize(verdict);
 	return verdict;
 }
 
