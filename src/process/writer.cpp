@@ -78,12 +78,12 @@ BeginTransaction(Enqueuer *enqueuer)
 	return true;
 }
 
-// A function called by an expression may have left advisory locks of the session.
 static void
 Leave(Enqueuer *enqueuer)
 {
-	LockReleaseAll(USER_LOCKMETHOD, true);
 	replorigin_session_origin = InvalidRepOriginId;
+	// What an expression has locked for the session is held against everybody until the session ends, which is never.
+	LockReleaseSession(USER_LOCKMETHOD);
 	MemoryContextSwitchTo(enqueuer->context);
 	CurrentResourceOwner = enqueuer->owner;
 }

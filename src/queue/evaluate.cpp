@@ -5,27 +5,9 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgrprotos.h"
-#include "utils/timeout.h"
 }
 
 namespace pgq_ext::queue {
-
-void
-StartClock(int timeout_ms)
-{
-	if (timeout_ms > 0)
-		enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
-}
-
-// The clock may have struck between the end of the work and its being stopped: then it must not cancel what comes next.
-void
-StopClock()
-{
-	if (get_timeout_active(STATEMENT_TIMEOUT))
-		disable_timeout(STATEMENT_TIMEOUT, false);
-	else if (get_timeout_indicator(STATEMENT_TIMEOUT, true))
-		QueryCancelPending = false;
-}
 
 Evaluations
 StartEvaluations(Oid schema, const decode::Source *source)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pg/try.hpp"
+#include "queue/clock.hpp"
 #include "queue/rule.hpp"
 
 extern "C" {
@@ -38,10 +39,6 @@ Guarded(int timeout_ms, const Body &body);
 // The row as jsonb as far as it can be shown; false when it can't be.
 bool ShowRow(TupleTableSlot *row, Datum *json);
 
-// Starts and stops the clock that cancels what runs too long (57014). 0: no limit.
-void StartClock(int timeout_ms);
-void StopClock();
-
 // The parts of Guarded: a subtransaction that leaves memory context and resource owner as they were.
 struct Subtransaction {
 	MemoryContext context;
@@ -54,11 +51,11 @@ template <typename Body>
 ErrorData *
 Guarded(int timeout_ms, const Body &body)
 {
-	StartClock(timeout_ms);
+	TimestampTz before = StartClock(timeout_ms);
 	Subtransaction subtransaction = BeginSubtransaction();
 	ErrorData *error = pg::Try(body);
+	StopClock(before);
 	EndSubtransaction(subtransaction, error == nullptr);
-	StopClock();
 	return error;
 }
 

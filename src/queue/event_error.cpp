@@ -100,7 +100,7 @@ RecordOf(Datum event, Oid rowtype, Oid owner)
 									  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	bool isnull;
 
-	Restricted saved = EnterRestricted(owner); // a domain's constraints may run
+	Restricted saved = EnterRestricted(owner);
 	Datum record = ExecEvalExpr(ExecInitExpr((Expr *)populate, nullptr),
 								CreateStandaloneExprContext(), &isnull);
 	LeaveRestricted(saved);
@@ -142,7 +142,7 @@ EvaluateEvent(Oid schema, decode::Handler *handler, Datum event)
 	source.handlers = &handler;
 	Evaluations evaluations = StartEvaluations(schema, &source);
 	RequireColumns(event, shape);
-	ExecStoreHeapTupleDatum(RecordOf(event, rowtype, owner), row);
+	ExecStoreHeapTupleDatum(RecordOf(event, rowtype, RowOwner(handler->source, owner)), row);
 	Verdict verdict = EvaluateOrRaise(&evaluations, 0, row);
 	ExecDropSingleTupleTableSlot(row);
 	ReleaseTupleDesc(shape);

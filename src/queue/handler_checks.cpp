@@ -10,7 +10,6 @@ extern "C" {
 #include "catalog/pg_namespace.h"
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 #include "utils/rls.h"
 #include "utils/syscache.h"
 }
@@ -49,13 +48,16 @@ LockQueue(Oid schema, const char *queue)
 }
 
 void
-CheckSeesAllRows(Oid source, Oid owner)
+CheckReadable(Oid source, Oid owner)
 {
+	if (pg_class_aclcheck(source, owner, ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(source));
 	if (check_enable_rls(source, owner, true) == RLS_ENABLED)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("row-level security of table \"%s\" applies to the handler's owner",
-							   get_rel_name(source)),
-						errdetail("A handler sees every row, also those that a policy hides from its owner.")));
+						errmsg("row-level security of table \"%s\" applies to role \"%s\"", get_rel_name(source),
+							   GetUserNameFromId(owner, false)),
+						errdetail("A handler gets every row of its source, whatever the policies say, so the "
+								  "handler's owner must be exempt from them.")));
 }
 
 void
@@ -75,10 +77,8 @@ CheckSource(Oid schema, Oid source, Oid owner)
 						errmsg("\"%s\" cannot be the source of a handler", NameStr(relation->relname)),
 						errdetail("A source is a permanent table: not a view, a foreign, temporary or "
 								  "unlogged table, a system catalog, or a table of this extension.")));
-	if (pg_class_aclcheck(source, owner, ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, NameStr(relation->relname));
-	CheckSeesAllRows(source, owner);
 	ReleaseSysCache(tuple);
+	CheckReadable(source, owner);
 }
 
 } // namespace pgq_ext::queue

@@ -11,11 +11,11 @@ void CheckName(const char *handler);
 // undefined_object (42704) for an unknown queue. Keeps the queue from being dropped until the transaction ends.
 void LockQueue(Oid schema, const char *queue);
 
-// insufficient_privilege (42501) when policies would keep rows of source from owner.
-void CheckSeesAllRows(Oid source, Oid owner);
+// insufficient_privilege (42501) unless owner may see every row and column of source: he holds SELECT on the table, and its
+// row-level security does not apply to him.
+void CheckReadable(Oid source, Oid owner);
 
-// wrong_object_type (42809) unless source is a permanent table of somebody else's; insufficient_privilege (42501)
-// unless owner may SELECT from it, and from every row of it.
+// wrong_object_type (42809) unless source is a permanent table of somebody else's; and CheckReadable.
 void CheckSource(Oid schema, Oid source, Oid owner);
 
 } // namespace pgq_ext::queue

@@ -2,10 +2,25 @@
 #include "queue/restricted.hpp"
 
 extern "C" {
+#include "catalog/pg_class.h"
 #include "utils/guc.h"
+#include "utils/syscache.h"
 }
 
 namespace pgq_ext::queue {
+
+Oid
+RowOwner(Oid source, Oid handler_owner)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(source));
+	Oid owner = handler_owner;
+
+	if (HeapTupleIsValid(tuple)) {
+		owner = ((Form_pg_class)GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return superuser_arg(handler_owner) && !superuser_arg(owner) ? owner : handler_owner;
+}
 
 Restricted
 EnterRestricted(Oid owner)

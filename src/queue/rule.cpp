@@ -14,7 +14,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "executor/spi.h"
 #include "optimizer/optimizer.h"
-#include "utils/acl.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
@@ -30,6 +30,8 @@ struct Rule {
 	uint64 generation;
 	Expr *exprs[kRuleColumns];
 	Oid owner;
+	Oid row_owner;    // as whom a row is converted, and rendered where that is all that args does
+	bool whole_row;   // args is the row itself
 	TupleDesc source; // row type of the handler's source
 };
 
@@ -59,7 +61,7 @@ RelcacheCallback(Datum, Oid)
 void
 WatchRules()
 {
-	static const int caches[] = {PROCOID, TYPEOID, OPEROID, AUTHOID};
+	static const int caches[] = {PROCOID, TYPEOID, OPEROID, AUTHOID, AUTHMEMMEMROLE};
 
 	CacheRegisterRelcacheCallback(RelcacheCallback, (Datum)0);
 	for (int cache : caches)
@@ -134,12 +136,25 @@ QueryOf(Oid schema, const decode::Handler *handler, Oid *owner)
 	return query;
 }
 
+// Whether the expression is to_jsonb of the row, as it is by default.
+static bool
+IsWholeRow(const Expr *expression)
+{
+	const FuncExpr *call = (const FuncExpr *)expression;
+
+	if (!IsA(expression, FuncExpr) || call->funcid != F_TO_JSONB || !IsA(linitial(call->args), Var))
+		return false;
+	return linitial_node(Var, call->args)->varattno == 0;
+}
+
 static void
 Compile(Oid schema, const decode::Handler *handler, Rule *rule)
 {
 	Query *query = QueryOf(schema, handler, &rule->owner);
 
 	rule->source = ShapeOf(handler->source);
+	rule->row_owner = RowOwner(handler->source, rule->owner);
+	rule->whole_row = IsWholeRow(list_nth_node(TargetEntry, query->targetList, kArgs)->expr);
 	Restricted saved = EnterRestricted(rule->owner); // planning evaluates what is constant
 	for (int i = 0; i < kRuleColumns; i++) {
 		TargetEntry *target = (TargetEntry *)list_nth(query->targetList, i);
@@ -180,14 +195,6 @@ CompiledRule(Oid schema, decode::Handler *handler)
 	return rule;
 }
 
-static void
-CheckSelect(const Rule *rule, Oid source)
-{
-	if (pg_class_aclcheck(source, rule->owner, ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(source));
-	CheckSeesAllRows(source, rule->owner);
-}
-
 // A handler that was dropped may have had its queue dropped with it, and events that come before both: nobody could work
 // their jobs.
 static void
@@ -205,7 +212,7 @@ BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *sour
 	Evaluation *evaluation = (Evaluation *)palloc0(sizeof(Evaluation));
 	const Rule *rule = CompiledRule(schema, handler);
 
-	CheckSelect(rule, handler->source);
+	CheckReadable(handler->source, rule->owner);
 	CheckQueue(schema, handler);
 	evaluation->rule = rule;
 	evaluation->source = handler->source;
@@ -248,7 +255,10 @@ EvaluateRestricted(Evaluation *evaluation)
 	verdict.priority = DatumGetInt32(ExecEvalExpr(evaluation->states[kPriority], econtext, &isnull));
 	if (isnull)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("priority must not be NULL")));
+	Restricted saved =
+		EnterRestricted(evaluation->rule->whole_row ? evaluation->rule->row_owner : evaluation->rule->owner);
 	verdict.args = ExecEvalExpr(evaluation->states[kArgs], econtext, &verdict.args_null);
+	LeaveRestricted(saved);
 	CheckSize(verdict);
 	return verdict;
 }
@@ -260,8 +270,10 @@ Evaluate(Evaluation *evaluation, TupleTableSlot *row)
 
 	ResetExprContext(econtext);
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	Restricted saved = EnterRestricted(evaluation->rule->owner);
-	econtext->ecxt_scantuple = MapRow(evaluation->map, row); // a domain's constraints may run
+	Restricted saved = EnterRestricted(evaluation->rule->row_owner);
+	econtext->ecxt_scantuple = MapRow(evaluation->map, row);
+	LeaveRestricted(saved);
+	saved = EnterRestricted(evaluation->rule->owner);
 	Verdict verdict = EvaluateRestricted(evaluation);
 	LeaveRestricted(saved);
 	MemoryContextSwitchTo(old);

@@ -5,10 +5,12 @@
 #include "queue/expression.hpp"
 
 extern "C" {
+#include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_rewrite.h"
@@ -19,6 +21,8 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "rewrite/rewriteSupport.h"
+#include "utils/fmgroids.h"
 #include "utils/syscache.h"
 }
 
@@ -112,6 +116,39 @@ GoWithExtension(Oid view)
 	recordDependencyOn(&dependent, &extension, DEPENDENCY_AUTO_EXTENSION);
 }
 
+// Temporary functions and types go with their session, and would take the view along.
+static void
+RefuseTemporary(const ObjectAddress &used)
+{
+	Oid schema = used.classId == NamespaceRelationId ? InvalidOid : get_object_namespace(&used);
+
+	if (OidIsValid(schema) && isAnyTempNamespace(schema))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+						errmsg("an expression of a handler must not use temporary objects"),
+						errdetail("It uses %s.", getObjectDescription(&used, false))));
+}
+
+// Looks at all that the view's query depends on.
+static void
+CheckDependencies(Oid view)
+{
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData key[2];
+	HeapTuple tuple;
+
+	ScanKeyInit(&key[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RewriteRelationId));
+	ScanKeyInit(&key[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(get_rewrite_oid(view, "_RETURN", false)));
+	SysScanDesc scan = systable_beginscan(depend, DependDependerIndexId, true, nullptr, 2, key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+		Form_pg_depend row = (Form_pg_depend)GETSTRUCT(tuple);
+		RefuseTemporary(ObjectAddress{row->refclassid, row->refobjid, row->refobjsubid});
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+}
+
 // As DefineView does, but that the view is in our schema and belongs to the handler's owner, whatever he may do there.
 Oid
 CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Query *query)
@@ -132,6 +169,7 @@ CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Que
 	GoWithExtension(view);
 	CreateComments(view, RelationRelationId, 0, comment);
 	CommandCounterIncrement();
+	CheckDependencies(view);
 	return view;
 }
 

@@ -22,6 +22,7 @@ Query *BindRule(const char *handler, Oid source, const RuleText &text, Query *ke
 Query *WithDefault(const char *handler, Oid source, Query *rule, int column);
 
 // Stores the query as view schema.name, owned by owner. The current role needs no rights in the schema.
+// invalid_object_definition (42P17) when the query uses a temporary object.
 // The view goes with the extension, as its members do, but pg_dump keeps it, as it does with other views.
 Oid CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Query *query);
 

@@ -46,7 +46,7 @@ SELECT pgq_drop_handler(h) FROM unnest(ARRAY['filter', 'priority', 'args', 'dup'
 TRUNCATE pgq_event_error;
 
 -- Expressions that never end, that are too deep, or too big.
-ALTER SYSTEM SET pgq_ext.expression_timeout = '100ms';
+ALTER SYSTEM SET pgq_ext.expression_timeout = '1s';
 SELECT pg_reload_conf();
 CREATE FUNCTION app.slow(t text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
     IF t = 'slow' THEN PERFORM pg_sleep(3600);
