@@ -73,3 +73,4 @@ SELECT status, attempt, failures, last_error FROM pgq_jobs ORDER BY job_id;
 SELECT queue, max_attempts, lease, backoff, max_backoff FROM pgq_queues;
 SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
+DROP FUNCTION error_of;

@@ -34,3 +34,5 @@ SELECT CASE WHEN b.buffers <= a.buffers + 30 THEN 'no dearer' ELSE format('%s in
 FROM cost a, cost b WHERE a.what = 'alone' AND b.what = 'retry';
 SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
+DROP TABLE ev, cost;
+DROP FUNCTION buffers_of_claim;
