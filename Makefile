@@ -33,7 +33,7 @@ PG_CPPFLAGS += -DPGQ_EXT_FAULTS
 endif
 
 # `make test` and `make demo` bring PostgreSQL along: they must work before it is there.
-ifneq ($(filter-out test demo lint format, $(or $(MAKECMDGOALS), all)),)
+ifneq ($(filter-out test soak-crash demo lint format, $(or $(MAKECMDGOALS), all)),)
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no
@@ -48,9 +48,13 @@ $(INSTALL_SQL): $(SQL_PARTS)
 objects: $(OBJS)
 endif
 
-.PHONY: test demo lint format
+.PHONY: test soak-crash demo lint format
 test:
 	test/run $(TEST)
+
+# Random kills under load, for long: make soak-crash CYCLES=50.
+soak-crash:
+	PGQ_CRASH_CYCLES=$(or $(CYCLES),50) test/run test/t/061_crash_loop.pl
 
 demo:
 	demo/run $(DEMO_ARGS)

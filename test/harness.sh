@@ -105,8 +105,8 @@ is_usable() {
 }
 
 # Runs a command as the server's user in the private copy of the sources. Of the caller's environment (PG*, PERL5LIB,
-# LC_*, MAKEFLAGS) it sees nothing but what is named here. It is cut off from the terminal, so that a Ctrl-C reaches
-# only us, and we wait for it in the way that a signal interrupts.
+# LC_*, MAKEFLAGS) it sees nothing but what is named here, and the tests' own settings, PGQ_*. It is cut off from the
+# terminal, so that a Ctrl-C reaches only us, and we wait for it in the way that a signal interrupts.
 run() {
     local status=0
     local environment=(
@@ -117,6 +117,10 @@ run() {
         TERM="${TERM:-dumb}"
         TMPDIR="$private/tmp"
     )
+    local name
+    for name in "${!PGQ_@}"; do
+        environment+=("$name=${!name}")
+    done
     setsid "${as_server[@]}" env -i --default-signal --chdir="$private/build" "${environment[@]}" "$@" </dev/null &
     wait "$!" || status=$?
     return "$status"

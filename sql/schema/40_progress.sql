@@ -1,6 +1,8 @@
 -- How far the enqueuer has come, and what it could not convert.
 
--- One row. last_lsn is NULL until the slot exists; everything committed before it has become jobs.
+-- One row. last_lsn is NULL until the slot exists; everything committed before it has become jobs. converted is the same as
+-- a snapshot (before there is a slot, of the installation): the transactions that had ended by then. With it the events that are missing are found in the tables when the
+-- slot is lost and the WAL behind last_lsn is gone; NULL where it is not known.
 -- system_identifier, database and slot_name tell whose positions these are: in a restored or cloned database they differ.
 CREATE TABLE @extschema@.pgq_progress (
     installed_lsn     pg_lsn NOT NULL,
@@ -8,7 +10,8 @@ CREATE TABLE @extschema@.pgq_progress (
     next_position     bigint NOT NULL DEFAULT 1,
     system_identifier bigint NOT NULL,
     database          oid    NOT NULL,
-    slot_name         name
+    slot_name         name,
+    converted         pg_snapshot
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which the WAL has become jobs';
 
@@ -25,8 +28,8 @@ CREATE TABLE @extschema@.pgq_event_error (
 );
 COMMENT ON TABLE @extschema@.pgq_event_error IS 'events that a handler could not turn into a job';
 
-INSERT INTO @extschema@.pgq_progress (installed_lsn, system_identifier, database)
-    SELECT pg_current_wal_insert_lsn(), c.system_identifier, d.oid
+INSERT INTO @extschema@.pgq_progress (installed_lsn, system_identifier, database, converted)
+    SELECT pg_current_wal_insert_lsn(), c.system_identifier, d.oid, pg_current_snapshot()
     FROM pg_control_system() c, pg_database d
     WHERE d.datname = current_database();
 INSERT INTO @extschema@.pgq_queue (queue, max_attempts, lease, backoff, max_backoff)

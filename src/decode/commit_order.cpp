@@ -1,15 +1,15 @@
 // The order of commits: see commit_order.hpp.
 #include "decode/commit_order.hpp"
 
-#include "pg/try.hpp"
+#include "decode/open_xids.hpp"
+#include "decode/wal_records.hpp"
 
 extern "C" {
 #include "access/rmgr.h"
 #include "access/xact.h"
-#include "access/xlogreader.h"
-#include "access/xlogutils.h"
 #include "storage/procarray.h"
 #include "utils/hsearch.h"
+#include "utils/snapmgr.h"
 }
 
 namespace pgq_ext::decode {
@@ -22,6 +22,12 @@ struct CommitEntry {
 struct CommitOrder {
 	HTAB *commits;
 	uint32 last;
+
+	// By xid: commits are those that the slot will bring.
+	const OpenXids *converted; // nullptr: in the order of commits
+	Snapshot snapshot;
+	TransactionId first;
+	XLogRecPtr to;
 };
 
 static void
@@ -33,8 +39,9 @@ AddCommit(CommitOrder *order, TransactionId xid, const Commit &commit)
 }
 
 static void
-AddRecord(CommitOrder *order, XLogReaderState *record)
+AddRecord(void *argument, XLogReaderState *record)
 {
+	CommitOrder *order = (CommitOrder *)argument;
 	uint8 info = XLogRecGetInfo(record);
 	uint8 op = info & XLOG_XACT_OPMASK;
 	xl_xact_parsed_commit parsed;
@@ -51,34 +58,6 @@ AddRecord(CommitOrder *order, XLogReaderState *record)
 		AddCommit(order, parsed.subxacts[i], commit);
 }
 
-static void
-ReadRecords(CommitOrder *order, XLogRecPtr from, XLogRecPtr to)
-{
-	XLogReaderRoutine routine = {};
-	ReadLocalXLogPageNoWaitPrivate end_of_wal = {};
-	char *error = nullptr;
-
-	routine.page_read = read_local_xlog_page_no_wait;
-	routine.segment_open = wal_segment_open;
-	routine.segment_close = wal_segment_close;
-	XLogReaderState *reader =
-		XLogReaderAllocate(wal_segment_size, nullptr, &routine, &end_of_wal);
-	XLogRecPtr start = XLogFindNextRecord(reader, from);
-	if (XLogRecPtrIsInvalid(start))
-		elog(ERROR, "could not find WAL at %X/%X", (uint32)(from >> 32), (uint32)from);
-	XLogBeginRead(reader, start);
-	for (;;) {
-		CHECK_FOR_INTERRUPTS();
-		XLogRecord *record = XLogReadRecord(reader, &error);
-		if (error != nullptr)
-			elog(ERROR, "could not read WAL: %s", error);
-		if (record == nullptr || reader->ReadRecPtr >= to)
-			break;
-		AddRecord(order, reader);
-	}
-	XLogReaderFree(reader);
-}
-
 CommitOrder *
 ReadCommitOrder(XLogRecPtr from, XLogRecPtr to)
 {
@@ -90,17 +69,51 @@ ReadCommitOrder(XLogRecPtr from, XLogRecPtr to)
 	ctl.hcxt = CurrentMemoryContext;
 	order->commits =
 		hash_create("pgq_ext commits", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	// Whatever goes wrong here means that the WAL can't be read, and the caller has to do without.
-	ErrorData *error = pg::Try([&]() { ReadRecords(order, from, to); });
-	return error == nullptr ? order : nullptr;
+	return VisitWal(from, to, AddRecord, order) ? order : nullptr;
 }
 
-const Commit *
-FindCommit(const CommitOrder *order, TransactionId xid)
+CommitOrder *
+CommitsByXid(const char *converted, Snapshot snapshot, XLogRecPtr to)
 {
+	uint64 first = strtou64(converted, nullptr, 10);
+	// What has ended in the snapshot has its commit before this.
+	XLogRecPtr end = GetXLogInsertRecPtr();
+
+	if (U64FromFullTransactionId(ReadNextFullTransactionId()) - first >= PG_INT32_MAX)
+		return nullptr;
+	XLogFlush(end);
+	CommitOrder *order = ReadCommitOrder(to, end);
+	if (order == nullptr)
+		return nullptr;
+	order->converted = NewOpenXids(InvalidXLogRecPtr, converted);
+	order->snapshot = snapshot;
+	order->first = (TransactionId)first;
+	order->to = to;
+	return order;
+}
+
+static bool
+FindByXid(const CommitOrder *order, TransactionId xid, Commit *commit)
+{
+	// An xid that was in use long before is not between the two.
+	if (!TransactionIdIsNormal(xid) || xid - order->first >= order->snapshot->xmax - order->first ||
+		HasEnded(order->converted, xid) || XidInMVCCSnapshot(xid, order->snapshot) ||
+		hash_search(order->commits, &xid, HASH_FIND, nullptr) != nullptr)
+		return false;
+	*commit = {xid - order->first + 1, order->to, 0};
+	return true;
+}
+
+bool
+FindCommit(const CommitOrder *order, TransactionId xid, Commit *commit)
+{
+	if (order->converted != nullptr)
+		return FindByXid(order, xid, commit);
 	CommitEntry *entry = (CommitEntry *)hash_search(order->commits, &xid, HASH_FIND, nullptr);
 
-	return entry != nullptr ? &entry->commit : nullptr;
+	if (entry != nullptr)
+		*commit = entry->commit;
+	return entry != nullptr;
 }
 
 void

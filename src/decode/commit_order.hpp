@@ -6,6 +6,10 @@
 
 #include "pg/postgres.hpp"
 
+extern "C" {
+#include "utils/snapshot.h"
+}
+
 namespace pgq_ext::decode {
 
 struct CommitOrder;
@@ -20,8 +24,15 @@ struct Commit {
 // nullptr when the WAL from there on is no longer (completely) there.
 CommitOrder *ReadCommitOrder(XLogRecPtr from, XLogRecPtr to);
 
-// The commit of a transaction or subtransaction; nullptr when it did not commit in that stretch.
-const Commit *FindCommit(const CommitOrder *commits, TransactionId xid);
+// The same without that WAL: of the transactions that had ended in the snapshot, those that had not in the one that
+// converted is the text of, and that did not commit at to or behind it. In the order of their xids, and subtransactions for
+// themselves: that's what there is to know. The WAL from to on must be there; snapshot must outlive the result.
+// nullptr when more transactions lie between than can be told apart.
+CommitOrder *CommitsByXid(const char *converted, Snapshot snapshot, XLogRecPtr to);
+
+// Whether a transaction or subtransaction committed there, and its commit. By xid it must be one that is known to have
+// committed, if it has ended.
+bool FindCommit(const CommitOrder *commits, TransactionId xid, Commit *commit);
 
 // Waits until all of them are visible to new snapshots.
 void WaitUntilVisible(const CommitOrder *commits);

@@ -1,6 +1,7 @@
 // Reading the WAL: see decoder.hpp.
 #include "decode/decoder.hpp"
 
+#include "decode/open_xids.hpp"
 #include "decode/skip.hpp"
 #include "pg/compat.hpp"
 
@@ -27,6 +28,7 @@ struct Decoder {
 	MemoryContext context;
 	ResourceOwner owner;
 	Collector *collector;
+	OpenXids *open;
 	LogicalDecodingContext *ctx;
 	ReadLocalXLogPageNoWaitPrivate end_of_wal;
 	XLogRecPtr snapshot_logged_at;
@@ -50,13 +52,14 @@ CreateContext(MemoryContext context, XLogRecPtr start)
 }
 
 Decoder *
-StartDecoding(Collector *collector, XLogRecPtr start)
+StartDecoding(Collector *collector, XLogRecPtr start, const char *converted)
 {
 	Decoder *decoder = (Decoder *)palloc0(sizeof(Decoder));
 
 	decoder->context = CurrentMemoryContext;
 	decoder->owner = CurrentResourceOwner;
 	decoder->collector = collector;
+	decoder->open = NewOpenXids(start, converted);
 
 	// Inside a transaction: outside one the server would mark this process as one that only decodes, and VACUUM would
 	// no longer respect the snapshots that it writes jobs with.
@@ -77,6 +80,12 @@ XLogRecPtr
 Position(const Decoder *decoder)
 {
 	return decoder->ctx->reader->EndRecPtr;
+}
+
+char *
+Converted(const Decoder *decoder)
+{
+	return SnapshotOf(decoder->open);
 }
 
 // Cache entries built while decoding show the catalog as of the position in the WAL, those built in our own
@@ -120,6 +129,7 @@ ReadUntilFull(Decoder *decoder, Batch *batch)
 			decoder->end_of_wal.end_of_wal = false;
 			return true;
 		}
+		NoteRecord(decoder->open, ctx->reader);
 		if (!SkipRecord(ctx, decoder->collector))
 			LogicalDecodingProcessRecord(ctx, ctx->reader);
 		// Replaying a transaction leaves another context and resource owner behind.

@@ -11,13 +11,18 @@ namespace pgq_ext::decode {
 struct Decoder;
 
 // Starts decoding at the transactions that commit after start. The process must hold the slot (AcquireSlot), and
-// start must not be before the slot's confirmed position. Lives in the current memory context.
-Decoder *StartDecoding(Collector *collector, XLogRecPtr start);
+// start must not be before the slot's confirmed position. converted is what Converted told there, if that is known. Lives
+// in the current memory context.
+Decoder *StartDecoding(Collector *collector, XLogRecPtr start, const char *converted);
 
 // Reads on until the batch is full or the flushed WAL has been read: true in the latter case.
 bool ReadWal(Decoder *decoder, Batch *batch);
 
 // Position behind the last record read: every earlier commit has been handed to the batch.
 XLogRecPtr Position(const Decoder *decoder);
+
+// The same as the text of a pg_snapshot, in which every transaction is visible that ended before the position; nullptr
+// when that is not known. In the current memory context.
+char *Converted(const Decoder *decoder);
 
 } // namespace pgq_ext::decode

@@ -44,16 +44,23 @@ MakeSlot(Enqueuer *enqueuer)
 }
 
 static void
-WarnOfGap(const queue::Gap &gap)
+WarnOfGap(const queue::Gap &gap, queue::CaughtUp result)
 {
-	ereport(
-		WARNING,
-		(errmsg("events committed between %X/%X and %X/%X could not be recovered",
-				(uint32)(gap.from >> 32), (uint32)gap.from, (uint32)(gap.to >> 32), (uint32)gap.to),
-		 errdetail(
-			 "The replication slot was lost, and the WAL since the last position is no longer "
-			 "there."),
-		 errhint("Rows inserted in that time have no jobs; see max_slot_wal_keep_size.")));
+	const char *lost = "The replication slot was lost, and the WAL since the last position is no longer there.";
+
+	if (result == queue::CaughtUp::ByXids)
+		ereport(WARNING,
+				(errmsg("events committed between %X/%X and %X/%X were recovered from the tables alone",
+						LSN_FORMAT_ARGS(gap.from), LSN_FORMAT_ARGS(gap.to)),
+				 errdetail("%s", lost),
+				 errhint("They are in the order in which their transactions began to write. Rows "
+						 "updated or deleted since have no jobs.")));
+	else if (result == queue::CaughtUp::Not)
+		ereport(WARNING, (errmsg("events committed between %X/%X and %X/%X could not be recovered",
+								 LSN_FORMAT_ARGS(gap.from), LSN_FORMAT_ARGS(gap.to)),
+						  errdetail("%s", lost),
+						  errhint("Rows inserted in that time have no jobs; see "
+								  "max_slot_wal_keep_size.")));
 }
 
 // Starts with a new slot. What committed since from, and before the slot, becomes jobs in one transaction with the new
@@ -66,6 +73,7 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 	MemoryContext old = CurrentMemoryContext;
 
 	gap.from = from;
+	gap.converted = enqueuer->progress.converted;
 	if (!InTransaction(enqueuer, [&]() {
 			MemoryContextSwitchTo(enqueuer->context);
 			gap.handlers_before = queue::ReadHandlerIds(enqueuer->extension.schema);
@@ -74,14 +82,13 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 		return false;
 	pg::FaultPoint("before_slot");
 	gap.to = MakeSlot(enqueuer);
-	bool complete = true;
+	queue::CaughtUp result = queue::CaughtUp::Not;
 	if (!InTransaction(enqueuer, [&]() {
-			complete = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector,
-									  enqueuer->batch, gap);
+			result = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector,
+									enqueuer->batch, gap);
 		}))
 		return false;
-	if (!complete)
-		WarnOfGap(gap);
+	WarnOfGap(gap, result);
 	pg::FaultPoint("before_slot_persists");
 	decode::PersistSlot();
 	pg::FaultPoint("after_slot_persists");
@@ -109,6 +116,15 @@ SlotFits(const queue::Progress &progress)
 	return false;
 }
 
+// Keeps what is known of the transactions that have ended.
+static void
+Keep(Enqueuer *enqueuer, const char *converted)
+{
+	enqueuer->converted =
+		converted != nullptr ? MemoryContextStrdup(enqueuer->context, converted) : nullptr;
+	enqueuer->progress.converted = enqueuer->converted;
+}
+
 // Makes the positions those of this database, now: what was committed before makes no jobs, what comes does, also if we end
 // before there is a slot.
 static bool
@@ -116,6 +132,7 @@ Adopt(Enqueuer *enqueuer)
 {
 	return InTransaction(enqueuer, [&]() {
 		enqueuer->progress.last_lsn = GetXLogInsertRecPtr();
+		Keep(enqueuer, queue::PresentSnapshot());
 		queue::WriteProgress(enqueuer->extension.schema, &enqueuer->progress);
 	});
 }
@@ -146,6 +163,7 @@ Start(Enqueuer *enqueuer)
 
 	if (!InTransaction(enqueuer, [&]() {
 			enqueuer->progress = queue::ReadProgress(enqueuer->extension.schema);
+			Keep(enqueuer, enqueuer->progress.converted);
 			enqueuer->collector = CollectorFor(enqueuer);
 		}))
 		return false;
@@ -164,7 +182,8 @@ Start(Enqueuer *enqueuer)
 	// Whatever became due, or was postponed, while nobody watched.
 	enqueuer->postponed = true;
 	NoteDue(enqueuer->db, GetCurrentTimestamp());
-	enqueuer->decoder = decode::StartDecoding(enqueuer->collector, enqueuer->progress.last_lsn);
+	enqueuer->decoder = decode::StartDecoding(enqueuer->collector, enqueuer->progress.last_lsn,
+											  enqueuer->progress.converted);
 	return true;
 }
 

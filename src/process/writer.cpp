@@ -57,7 +57,7 @@ ShouldWrite(const Enqueuer *enqueuer)
 
 	// The last is for an idle server, which would otherwise keep what a load has left behind.
 	return !decode::IsEmpty(*enqueuer->batch) || end > recorded + kRecordProgressBytes ||
-		   (end > recorded && decode::SlotCouldMove(end));
+		   (end > recorded && (decode::SlotCouldMove(end) || enqueuer->progress.converted == nullptr));
 }
 
 bool
@@ -126,6 +126,7 @@ WriteJobs(Enqueuer *enqueuer, queue::Care care, queue::Progress *progress, queue
 							settings::expression_timeout);
 	pg::FaultPoint("after_insert");
 	progress->last_lsn = enqueuer->batch->end;
+	progress->converted = enqueuer->converted;
 	queue::WriteProgress(enqueuer->extension.schema, progress);
 	pg::FaultPoint("before_commit");
 }
@@ -183,11 +184,16 @@ WriteBatch(Enqueuer *enqueuer)
 {
 	queue::Progress progress;
 	queue::Tally tally = {};
+	char *before = enqueuer->converted;
 
+	enqueuer->converted =
+		enqueuer->decoder != nullptr ? decode::Converted(enqueuer->decoder) : nullptr;
 	if (!WriteWithCare(enqueuer, &progress, &tally))
 		return false;
 	pg::FaultPoint("after_commit");
 	enqueuer->progress = progress;
+	if (before != nullptr)
+		pfree(before);
 	if (tally.postponed) {
 		enqueuer->postponed = true;
 		NoteDue(enqueuer->db, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kPostponedMs));
@@ -216,6 +222,7 @@ MoveJobs(Enqueuer *enqueuer, queue::Progress *progress)
 			run.next_due = Min(run.next_due, TimestampTzPlusMilliseconds(now, kPostponedMs));
 	}
 	queue::CloseAppender(appender);
+	pg::FaultPoint("after_timers");
 	if (progress->next_position != enqueuer->progress.next_position)
 		queue::WriteProgress(schema, progress);
 	return run.limited ? now : run.next_due;

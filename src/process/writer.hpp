@@ -16,6 +16,7 @@ struct Enqueuer {
 	const char *database_name; // the catalog can't be asked outside a transaction
 	pg::Extension extension;
 	queue::Progress progress; // as last committed
+	char *converted;          // what the progress has, or is about to have; nullptr: unknown
 	decode::Batch *batch;
 	decode::Collector *collector;
 	decode::Decoder *decoder; // nullptr while starting

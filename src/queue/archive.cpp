@@ -81,6 +81,7 @@ Leave(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &
 	pg::FaultPoint("before_promote");
 	if (outcome == pg::Outcome::Done && IsHead(job))
 		PromoteNext(tables.jobs, key, job.position, DepartedOf(job));
+	pg::FaultPoint("after_promote");
 	return outcome;
 }
 

@@ -2,6 +2,8 @@
 #include "queue/catch_up.hpp"
 
 #include "decode/commit_order.hpp"
+#include "decode/insert_order.hpp"
+#include "pg/fault.hpp"
 #include "pg/table.hpp"
 #include "queue/gap_handlers.hpp"
 
@@ -11,6 +13,7 @@ extern "C" {
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "storage/bufmgr.h"
 #include "replication/slot.h"
 #include "storage/lmgr.h"
 }
@@ -20,7 +23,9 @@ namespace pgq_ext::queue {
 // A row that one of the gap's transactions inserted.
 struct Found {
 	decode::Commit commit;
+	XLogRecPtr inserted_at; // Invalid: unknown, but before those that are known
 	CommandId command;
+	TransactionId xmin;
 	int64 sequence; // in the order found
 	decode::Source *source;
 	HeapTuple row;
@@ -29,11 +34,32 @@ struct Found {
 struct Search {
 	Oid schema;
 	decode::Batch *batch;
+	Snapshot snapshot;
+	XLogRecPtr from;
 	const decode::CommitOrder *commits; // nullptr: events of the gap are not to be had
+	const decode::InsertOrder *inserts; // nullptr: unknown
 	List *versions;                     // of Version *
 	Found *found;
 	int64 nfound, max_found;
 };
+
+static decode::Source *
+NewSource(Search *search, Relation relation, const List *handlers)
+{
+	MemoryContext old = MemoryContextSwitchTo(search->batch->context);
+	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
+	ListCell *lc;
+
+	source->relid = RelationGetRelid(relation);
+	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	source->nhandlers = list_length(handlers);
+	source->handlers =
+		(decode::Handler **)palloc(Max(1, source->nhandlers) * sizeof(decode::Handler *));
+	foreach (lc, handlers)
+		source->handlers[foreach_current_index(lc)] = (decode::Handler *)lfirst(lc);
+	MemoryContextSwitchTo(old);
+	return source;
+}
 
 // The source for a row of relation inserted by the transaction with that order; nullptr: no handler applies. Rows that
 // come one after the other mostly share it, so the last one is looked at first.
@@ -58,34 +84,12 @@ SourceAt(Search *search, Relation relation, const List *captured, uint32 order, 
 	if (same)
 		return last;
 
-	MemoryContext old = MemoryContextSwitchTo(search->batch->context);
-	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
-	source->relid = RelationGetRelid(relation);
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	source->nhandlers = n;
-	source->handlers = (decode::Handler **)palloc(n * sizeof(decode::Handler *));
-	foreach (lc, handlers)
-		source->handlers[foreach_current_index(lc)] = (decode::Handler *)lfirst(lc);
-	MemoryContextSwitchTo(old);
-	return source;
-}
-
-static decode::Source *
-RequestSource(Search *search, Relation relation, decode::Source *last)
-{
-	if (last != nullptr)
-		return last;
-	MemoryContext old = MemoryContextSwitchTo(search->batch->context);
-	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
-	source->relid = RelationGetRelid(relation);
-	source->requests = true;
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	MemoryContextSwitchTo(old);
-	return source;
+	return NewSource(search, relation, handlers);
 }
 
 static void
-AddFound(Search *search, const decode::Commit &commit, decode::Source *source, HeapTuple row)
+AddFound(Search *search, const decode::Commit &commit, decode::Source *source,
+		 const pg::RelFileLocator &file, HeapTuple row)
 {
 	if (search->nfound == search->max_found) {
 		search->max_found = Max(1024, search->max_found * 2);
@@ -96,27 +100,41 @@ AddFound(Search *search, const decode::Commit &commit, decode::Source *source, H
 	}
 	Found *found = &search->found[search->nfound];
 	found->commit = commit;
+	found->inserted_at = search->inserts != nullptr
+							 ? decode::InsertedAt(search->inserts, file, row->t_self)
+							 : InvalidXLogRecPtr;
 	found->command = HeapTupleHeaderGetRawCommandId(row->t_data);
+	found->xmin = HeapTupleHeaderGetRawXmin(row->t_data);
 	found->sequence = search->nfound++;
 	found->source = source;
 	found->row = row;
 }
 
-// The commit in the gap that brought the row; nullptr: it is not of the gap. A request that is still there is to be done
-// however old it is, as in a copied database, but not when the slot's stream brings it.
-static const decode::Commit *
-CommitOf(const Search &search, HeapTupleHeader row, bool request)
+// Whether the xid in a row is too old to be compared: since then, all xids have been in use again. Frozen rows may have such
+// ones, but a row of the gap is on a page that has been changed since.
+static bool
+IsReused(const Search &search, TupleTableSlot *slot, HeapTupleHeader row)
 {
-	static const decode::Commit long_ago = {};
-	TransactionId xmin = HeapTupleHeaderGetRawXmin(row);
-	const decode::Commit *commit =
-		search.commits != nullptr ? decode::FindCommit(search.commits, xmin) : nullptr;
+	if (!HeapTupleHeaderXminFrozen(row) || !TTS_IS_BUFFERTUPLE(slot) ||
+		EpochFromFullTransactionId(ReadNextFullTransactionId()) == 0)
+		return false;
+	return BufferGetLSNAtomic(((BufferHeapTupleTableSlot *)slot)->buffer) < search.from;
+}
 
-	if (commit != nullptr || !request)
-		return commit;
-	bool old = search.commits == nullptr || HeapTupleHeaderXminFrozen(row) ||
-			   TransactionIdPrecedes(xmin, MyReplicationSlot->data.catalog_xmin);
-	return old ? &long_ago : nullptr;
+// Whether a row was inserted in the gap, and the commit that brought it. A request that is still there is to be done
+// however old it is, as in a copied database, but not when the slot's stream brings it.
+static bool
+IsOfGap(const Search &search, TupleTableSlot *slot, HeapTupleHeader row, bool request,
+		decode::Commit *commit)
+{
+	TransactionId xmin = HeapTupleHeaderGetRawXmin(row);
+
+	*commit = {};
+	if (search.commits != nullptr && decode::FindCommit(search.commits, xmin, commit) &&
+		!IsReused(search, slot, row))
+		return true;
+	return request && (search.commits == nullptr || HeapTupleHeaderXminFrozen(row) ||
+					   TransactionIdPrecedes(xmin, MyReplicationSlot->data.catalog_xmin));
 }
 
 // Finds the gap's rows in one table. A row version made by an UPDATE is no insert.
@@ -130,32 +148,33 @@ SearchTable(Search *search, Oid relid, bool requests)
 		relation_close(relation, AccessShareLock);
 		return;
 	}
-	Snapshot snapshot = pg::FreshSnapshot();
-	TableScanDesc scan = table_beginscan(relation, snapshot, 0, nullptr);
+	TableScanDesc scan = table_beginscan(relation, search->snapshot, 0, nullptr);
 	TupleTableSlot *slot = table_slot_create(relation, nullptr);
 	List *captured = list_make1_oid(relid);
-	decode::Source *source = nullptr;
+	decode::Source *source = requests ? NewSource(search, relation, NIL) : nullptr;
 
+	if (requests)
+		source->requests = true;
 	if (relation->rd_rel->relispartition)
 		captured = list_concat(captured, get_partition_ancestors(relid));
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
 		CHECK_FOR_INTERRUPTS();
 		HeapTuple row = ExecFetchSlotHeapTuple(slot, false, nullptr);
-		const decode::Commit *commit = CommitOf(*search, row->t_data, requests);
+		decode::Commit commit;
 
-		if (commit == nullptr || (row->t_data->t_infomask & HEAP_UPDATED) != 0)
+		if (!IsOfGap(*search, slot, row->t_data, requests, &commit) ||
+			(row->t_data->t_infomask & HEAP_UPDATED) != 0)
 			continue;
-		decode::Source *of_row = requests
-									 ? RequestSource(search, relation, source)
-									 : SourceAt(search, relation, captured, commit->order, source);
+		decode::Source *of_row =
+			requests ? source : SourceAt(search, relation, captured, commit.order, source);
 		if (of_row == nullptr)
 			continue;
 		source = of_row;
-		AddFound(search, *commit, source, ExecCopySlotHeapTuple(slot));
+		AddFound(search, commit, source, pg::RelationLocator(relation),
+				 ExecCopySlotHeapTuple(slot));
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
-	UnregisterSnapshot(snapshot);
 	relation_close(relation, NoLock);
 }
 
@@ -177,6 +196,26 @@ TablesOf(const Search &search)
 	return tables;
 }
 
+// Reads where in the WAL the rows of these tables were inserted.
+static const decode::InsertOrder *
+InsertsOf(const List *tables, const Gap &gap)
+{
+	auto *files = (pg::RelFileLocator *)palloc(Max(1, list_length(tables)) * sizeof(pg::RelFileLocator));
+	int nfiles = 0;
+	ListCell *lc;
+
+	foreach (lc, tables) {
+		Relation relation = try_relation_open(lfirst_oid(lc), AccessShareLock);
+		if (relation == nullptr)
+			continue;
+		files[nfiles++] = pg::RelationLocator(relation);
+		relation_close(relation, NoLock); // no other file until we have read the rows
+	}
+	return decode::ReadInsertOrder(gap.from, gap.to, files, nfiles);
+}
+
+// By commit, and within a transaction by insert. Where that is unknown, command and subtransaction tell as much as there
+// is to know.
 static int
 InCommitOrder(const void *a, const void *b)
 {
@@ -185,8 +224,12 @@ InCommitOrder(const void *a, const void *b)
 
 	if (x->commit.order != y->commit.order)
 		return x->commit.order < y->commit.order ? -1 : 1;
+	if (x->inserted_at != y->inserted_at)
+		return x->inserted_at < y->inserted_at ? -1 : 1;
 	if (x->command != y->command)
 		return x->command < y->command ? -1 : 1;
+	if (x->xmin != y->xmin)
+		return TransactionIdPrecedes(x->xmin, y->xmin) ? -1 : 1;
 	return x->sequence < y->sequence ? -1 : 1;
 }
 
@@ -210,25 +253,46 @@ FillBatch(Search *search)
 	}
 }
 
-bool
+// Finds out what the gap's commits are, and takes a snapshot in which they are all visible.
+static CaughtUp
+FindCommits(Search *search, const Gap &gap)
+{
+	search->commits = decode::ReadCommitOrder(gap.from, gap.to);
+	if (search->commits != nullptr)
+		decode::WaitUntilVisible(search->commits);
+	search->snapshot = pg::FreshSnapshot();
+	if (search->commits != nullptr)
+		return CaughtUp::InOrder;
+	if (gap.converted != nullptr)
+		search->commits = decode::CommitsByXid(gap.converted, search->snapshot, gap.to);
+	return search->commits != nullptr ? CaughtUp::ByXids : CaughtUp::Not;
+}
+
+CaughtUp
 CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap)
 {
 	Search search = {};
+	List *tables = NIL;
 	ListCell *lc;
 
 	search.schema = schema;
 	search.batch = batch;
-	search.commits = decode::ReadCommitOrder(gap.from, gap.to);
-	if (search.commits != nullptr)
-		decode::WaitUntilVisible(search.commits);
+	search.from = gap.from;
+	CaughtUp result = FindCommits(&search, gap);
 	search.versions = VersionsOfGap(schema, collector, batch, gap, search.commits);
+	Oid requests = pg::RelationNamed(schema, "pgq_request");
 	if (search.commits != nullptr)
-		foreach (lc, TablesOf(search))
-			SearchTable(&search, lfirst_oid(lc), false);
-	SearchTable(&search, pg::RelationNamed(schema, "pgq_request"), true);
+		tables = TablesOf(search);
+	if (result == CaughtUp::InOrder)
+		search.inserts = InsertsOf(lappend_oid(list_copy(tables), requests), gap);
+	foreach (lc, tables)
+		SearchTable(&search, lfirst_oid(lc), false);
+	pg::FaultPoint("during_catch_up");
+	SearchTable(&search, requests, true);
 	FillBatch(&search);
+	UnregisterSnapshot(search.snapshot);
 	batch->end = gap.to;
-	return search.commits != nullptr;
+	return result;
 }
 
 } // namespace pgq_ext::queue

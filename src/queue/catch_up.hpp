@@ -13,16 +13,22 @@ namespace pgq_ext::queue {
 struct Gap {
 	XLogRecPtr from; // what committed before has become jobs, or makes none here
 	XLogRecPtr to;   // the slot decodes everything from here on
+	const char *converted; // the transactions that ended before from, as the text of a pg_snapshot; nullptr: unknown
 	List *handlers_before; // ids (of ReadHandlerIds) visible before the slot was asked for
+};
+
+enum class CaughtUp {
+	InOrder, // by the WAL of the gap: every event, in commit order
+	ByXids,  // that WAL is gone: every event, in the order of their transactions' xids
+	Not,     // nor is it known what was converted: only open requests are in the batch
 };
 
 // The ids of the handler versions that are not retired, as int64 pointers.
 List *ReadHandlerIds(Oid schema);
 
 // Fills the empty batch with the events and requests of the gap, and gives the collector the handlers that apply at its
-// end. Needs a transaction. False when the WAL of the gap is gone: then only open requests are in the batch, and events
-// of the gap are missing.
-bool CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap);
+// end. Needs a transaction.
+CaughtUp CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap);
 
 // Gives the collector the handlers that apply at the recorded position, for a slot that goes on from there.
 void ResumeHandlers(Oid schema, decode::Collector *collector);

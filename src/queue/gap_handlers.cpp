@@ -62,17 +62,19 @@ AddChange(decode::Batch *batch, decode::Handler *handler, bool retired)
 static bool
 BordersOf(const decode::CommitOrder *commits, const Gap &gap, const HandlerRow &row, Version *version)
 {
-	const decode::Commit *created =
-		commits != nullptr ? decode::FindCommit(commits, row.created_xid) : nullptr;
-	const decode::Commit *retired =
-		commits != nullptr ? decode::FindCommit(commits, row.retired_xid) : nullptr;
+	decode::Commit created, retired;
+	bool created_in_gap =
+		commits != nullptr && decode::FindCommit(commits, row.created_xid, &created);
+	bool retired_in_gap =
+		commits != nullptr && decode::FindCommit(commits, row.retired_xid, &retired);
+	bool known_before = Contains(gap.handlers_before, row.handler.id);
 
-	if (created == nullptr && !row.active && !Contains(gap.handlers_before, row.handler.id))
+	if (!created_in_gap && !row.active && !known_before)
 		return false;
-	version->after = created != nullptr && !row.active ? created->order : 0;
+	version->after = created_in_gap && !row.active ? created.order : 0;
 	// Retired, but not in the gap: behind it, or, in a copied database and where the order of commits isn't known, before.
-	bool before = row.handler.retired && created == nullptr && !Contains(gap.handlers_before, row.handler.id);
-	version->until = retired != nullptr ? retired->order : before ? 0 : PG_UINT32_MAX;
+	bool before = row.handler.retired && !created_in_gap && !known_before;
+	version->until = retired_in_gap ? retired.order : before ? 0 : PG_UINT32_MAX;
 	return true;
 }
 

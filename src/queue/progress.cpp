@@ -7,6 +7,7 @@
 extern "C" {
 #include "access/table.h"
 #include "storage/bufmgr.h"
+#include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 }
 
@@ -20,6 +21,7 @@ enum {
 	kSystemIdentifier,
 	kDatabase,
 	kSlotName,
+	kConverted,
 };
 
 static bool
@@ -70,8 +72,19 @@ ReadProgress(Oid schema)
 	progress.last_lsn = isnull ? InvalidXLogRecPtr : DatumGetLSN(last_lsn);
 	progress.next_position = DatumGetInt64(pg::Get(table.row, kNextPosition, &isnull));
 	progress.same_cluster = WrittenHere(table.row);
+	Datum converted = pg::Get(table.row, kConverted, &isnull);
+	progress.converted =
+		isnull ? nullptr : DatumGetCString(DirectFunctionCall1(pg_snapshot_out, converted));
 	pg::Close(&table);
 	return progress;
+}
+
+char *
+PresentSnapshot()
+{
+	Datum snapshot = DirectFunctionCall1(pg_current_snapshot, (Datum)0);
+
+	return DatumGetCString(DirectFunctionCall1(pg_snapshot_out, snapshot));
 }
 
 static void
@@ -87,6 +100,9 @@ FillRow(const pg::Table &table, const Progress &progress)
 	pg::Set(table, kSystemIdentifier, Int64GetDatum((int64)GetSystemIdentifier()));
 	pg::Set(table, kDatabase, ObjectIdGetDatum(MyDatabaseId));
 	pg::Set(table, kSlotName, NameGetDatum((Name)palloc(NAMEDATALEN)));
+	if (progress.converted != nullptr)
+		pg::Set(table, kConverted,
+				DirectFunctionCall1(pg_snapshot_in, CStringGetDatum(progress.converted)));
 	memcpy(DatumGetName(table.changed->tts_values[kSlotName - 1]), slot_name, NAMEDATALEN);
 }
 

@@ -73,6 +73,26 @@ ALTER TABLE app.ev RENAME COLUMN k TO kk;
 SELECT pgq_retry_event(error_id) FROM app.errors;
 SELECT pgq_sync();
 SELECT id, sqlstate, error FROM app.errors;
+-- It has a time limit of its own, and that of what comes behind it in the same transaction goes on.
+ALTER SYSTEM SET pgq_ext.expression_timeout = '1s';
+SELECT pg_reload_conf();
+CREATE TABLE app.slow (k text);
+CREATE FUNCTION app.slow(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+    IF $1 = 'slow' THEN PERFORM pg_sleep(3600); END IF;
+    RETURN $1;
+END $$;
+SELECT pgq_create_handler('slow', 'app.slow', 'app.slow(k)');
+BEGIN;
+SELECT pgq_retry_event(error_id) FROM app.errors;
+INSERT INTO app.slow VALUES ('slow'), ('quick');
+COMMIT;
+SELECT pgq_sync('1 min');
+SELECT handler, sqlstate, error FROM app.errors;
+SELECT key FROM app.jobs WHERE handler = 'slow';
+ALTER SYSTEM RESET pgq_ext.expression_timeout;
+SELECT pg_reload_conf();
+SELECT pgq_drop_handler('slow');
+DELETE FROM pgq_event_error WHERE handler = 'slow';
 -- Without a handler of that name it stays.
 SELECT pgq_drop_handler('h');
 SELECT pgq_retry_event(error_id) FROM app.errors;

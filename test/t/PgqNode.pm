@@ -10,11 +10,11 @@ use Test::More;
 
 our @ISA = ('PostgreSQL::Test::Cluster');
 
-# A started server. conf: lines for postgresql.conf that come after ours.
+# A started server. conf: lines for postgresql.conf that come after ours. params: as for new.
 sub create
 {
-    my ($class, $name, $conf) = @_;
-    my $node = $class->new($name);
+    my ($class, $name, $conf, %params) = @_;
+    my $node = $class->new($name, %params);
     $node->init(allows_streaming => 'logical');
     $node->append_conf('postgresql.conf', <<"EOF");
 shared_preload_libraries = 'pgq_ext'

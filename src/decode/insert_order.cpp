@@ -1,0 +1,103 @@
+// The order of inserts: see insert_order.hpp.
+#include "decode/insert_order.hpp"
+
+#include "decode/wal_records.hpp"
+
+extern "C" {
+#include "access/heapam_xlog.h"
+#include "access/rmgr.h"
+#include "utils/hsearch.h"
+}
+
+namespace pgq_ext::decode {
+
+struct RowPlace {
+	pg::RelFileLocator file;
+	BlockNumber block;
+	uint32 offset; // as wide as the others: a key must have no padding
+};
+
+struct InsertEntry {
+	RowPlace place; // hash key
+	XLogRecPtr lsn;
+};
+
+struct InsertOrder {
+	HTAB *inserts;
+	const pg::RelFileLocator *files;
+	int nfiles;
+};
+
+static bool
+IsWanted(const InsertOrder *order, const pg::RelFileLocator &file)
+{
+	for (int i = 0; i < order->nfiles; i++)
+		if (RelFileNodeEquals(order->files[i], file))
+			return true;
+	return false;
+}
+
+// A row that was inserted later at the same place is the one that is there now.
+static void
+AddInsert(InsertOrder *order, const RowPlace &place, XLogRecPtr lsn)
+{
+	InsertEntry *entry =
+		(InsertEntry *)hash_search(order->inserts, &place, HASH_ENTER, nullptr);
+
+	entry->lsn = lsn;
+}
+
+static void
+AddRecord(void *argument, XLogReaderState *record)
+{
+	InsertOrder *order = (InsertOrder *)argument;
+	uint8 info = XLogRecGetInfo(record);
+	uint8 op = info & XLOG_HEAP_OPMASK;
+	bool single = XLogRecGetRmid(record) == RM_HEAP_ID && op == XLOG_HEAP_INSERT;
+	bool multiple = XLogRecGetRmid(record) == RM_HEAP2_ID && op == XLOG_HEAP2_MULTI_INSERT;
+	RowPlace place;
+
+	if ((!single && !multiple) ||
+		!XLogRecGetBlockTagExtended(record, 0, &place.file, nullptr, &place.block, nullptr) ||
+		!IsWanted(order, place.file))
+		return;
+	if (single) {
+		place.offset = ((xl_heap_insert *)XLogRecGetData(record))->offnum;
+		AddInsert(order, place, record->ReadRecPtr);
+		return;
+	}
+	xl_heap_multi_insert *rows = (xl_heap_multi_insert *)XLogRecGetData(record);
+	for (int i = 0; i < rows->ntuples; i++) {
+		place.offset =
+			(info & XLOG_HEAP_INIT_PAGE) != 0 ? FirstOffsetNumber + i : rows->offsets[i];
+		AddInsert(order, place, record->ReadRecPtr);
+	}
+}
+
+InsertOrder *
+ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const pg::RelFileLocator *files, int nfiles)
+{
+	InsertOrder *order = (InsertOrder *)palloc0(sizeof(InsertOrder));
+	HASHCTL ctl = {};
+
+	ctl.keysize = sizeof(RowPlace);
+	ctl.entrysize = sizeof(InsertEntry);
+	ctl.hcxt = CurrentMemoryContext;
+	order->inserts =
+		hash_create("pgq_ext inserts", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	order->files = files;
+	order->nfiles = nfiles;
+	return VisitWal(from, to, AddRecord, order) ? order : nullptr;
+}
+
+XLogRecPtr
+InsertedAt(const InsertOrder *order, const pg::RelFileLocator &file, const ItemPointerData &tid)
+{
+	RowPlace place = {file, ItemPointerGetBlockNumberNoCheck(&tid),
+					  ItemPointerGetOffsetNumberNoCheck(&tid)};
+	InsertEntry *entry = (InsertEntry *)hash_search(order->inserts, &place, HASH_FIND, nullptr);
+
+	return entry != nullptr ? entry->lsn : InvalidXLogRecPtr;
+}
+
+} // namespace pgq_ext::decode

@@ -1,0 +1,17 @@
+# At every fault point of the sources that is passed while the stream runs, every action, under a mixed load: nothing is
+# lost, doubled or out of order. The points of a start without a slot are in 065_fault_points_start.pl.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Test::More;
+use PgqFaults;
+
+my %points = PgqFaults::points();
+my @points = grep { $points{$_} !~ m{start\.cpp|catch_up\.cpp} } sort keys %points;
+cmp_ok(scalar @points, '>=', 11, 'the stream has fault points');
+
+my $node = PgqFaults->create('faults');
+$node->hit_all(sub { }, @points);
+$node->stop;
+done_testing();
