@@ -10,7 +10,7 @@ SQL_PARTS    = sql/prologue.sql $(sort $(wildcard sql/schema/*.sql)) $(sort $(wi
                $(sort $(wildcard sql/admin/*.sql)) sql/privileges.sql
 INSTALL_SQL  = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built   = $(INSTALL_SQL)
-DOCS         = doc/pgq_ext.md
+DOCS         = $(sort $(wildcard doc/*.md))
 EXTRA_CLEAN  = $(EXTENSION)--*.sql tmp_check tmp_check_iso results output_iso regression.diffs regression.out
 
 PG_CONFIG   ?= pg_config
@@ -50,14 +50,14 @@ endif
 
 .PHONY: test soak-crash demo lint format
 test:
-	test/run $(TEST)
+	@test/run $(TEST)
 
 # Random kills under load, for long: make soak-crash CYCLES=50.
 soak-crash:
 	PGQ_CRASH_CYCLES=$(or $(CYCLES),50) test/run test/t/061_crash_loop.pl
 
 demo:
-	demo/run $(DEMO_ARGS)
+	@demo/run $(DEMO_ARGS)
 
 lint:
 	test/lint

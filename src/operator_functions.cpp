@@ -27,7 +27,7 @@ TimeoutMilliseconds(const Interval *timeout)
 
 	if (milliseconds <= 0)
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("timeout must be positive")));
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"timeout\" must be positive")));
 	return (long)Max(Min(milliseconds, kCentury), 1.0);
 }
 
@@ -110,7 +110,7 @@ pgq_ext_sync(PG_FUNCTION_ARGS)
 	PreventCommandDuringRecovery("pgq_sync()");
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("timeout must not be null")));
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"timeout\" must not be null")));
 	long timeout = pgq_ext::TimeoutMilliseconds(PG_GETARG_INTERVAL_P(0));
 
 	// A mark in the WAL behind every commit before this call, also of those that are not flushed

@@ -1,6 +1,8 @@
 // Adding live jobs: see append.hpp.
 #include "queue/append.hpp"
 
+#include "queue/due.hpp"
+
 extern "C" {
 #include "access/detoast.h"
 #include "utils/hsearch.h"
@@ -243,6 +245,7 @@ AppendScheduled(Appender *appender, const NewJob &job)
 	pg::Set(jobs, column::kState, LetterDatum(State::Scheduled));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(true));
 	pg::Insert(jobs);
+	NoteDue(job.visible_at);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(appender->row_context);
 }

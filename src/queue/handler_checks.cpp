@@ -23,7 +23,7 @@ CheckName(const char *handler)
 
 	if (length == 0 || length > 255)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("handler must be a name of 1 to 255 bytes, not %zu", length)));
+						errmsg("argument \"handler\" must have 1 to 255 bytes")));
 }
 
 // Keeps the queue from being dropped until the transaction ends.

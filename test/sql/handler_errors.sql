@@ -212,7 +212,8 @@ GRANT regress_pgq_owner TO regress_pgq_other;
 SET ROLE regress_pgq_other;
 SELECT pgq_alter_handler('mine', args => 'to_jsonb(k)');
 RESET ROLE;
-SELECT handler, owner, serialization_key, priority, args FROM pgq_handlers ORDER BY handler;
+SELECT handler, replace(owner::text, session_user, 'postgres') AS owner, serialization_key, priority, args
+FROM pgq_handlers ORDER BY handler;
 -- The owner cannot go while his handler is there.
 DROP ROLE regress_pgq_owner;
 :sqlstate

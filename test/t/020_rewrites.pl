@@ -1,6 +1,6 @@
 # While the enqueuer lags, tables change under it: VACUUM FULL and CLUSTER give them other files, ALTER TABLE other
-# shapes. What it decodes it must see as it was, and what it writes must go where the tables are now. (Point 2 of the
-# traps of decoding in process: SeparateCaches in src/decode/decoder.cpp. Point 5: skipping our own tables' records.)
+# shapes. What it decodes it must see as it was, and what it writes must go where the tables are now: SeparateCaches in
+# src/decode/decoder.cpp, and src/decode/skip.cpp, which skips our own tables' records. See doc/architecture.md.
 use strict;
 use warnings;
 use FindBin;

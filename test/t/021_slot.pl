@@ -1,7 +1,7 @@
 # The replication slot in peace: nobody else can use the output plugin, the slot moves when others write, and nothing is
-# written or held back when nobody does. (Points 1, 3, 6 and 10 of the traps of decoding in process. Point 3, that VACUUM
-# respects the enqueuer's snapshots, shows in no test without a race: StartDecoding in src/decode/decoder.cpp makes the
-# context within a transaction. Point 6 is checked at each start, in SlotFits in src/process/start.cpp; 022 tests it.)
+# written or held back when nobody does. That VACUUM respects the enqueuer's snapshots shows in no test without a race:
+# StartDecoding in src/decode/decoder.cpp makes the context within a transaction for that. Whether position and slot fit
+# is asked at each start, by SlotFits in src/process/start.cpp; 022 tests it.
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
 # A transaction anywhere in the cluster keeps a new slot from being made. Meanwhile CREATE EXTENSION returns at once,
 # handlers are defined and events are committed; when the slot is there all of them become jobs, in commit order and with
-# exact borders. (Point 9 of the traps of decoding in process.)
+# exact borders.
 use strict;
 use warnings;
 use FindBin;
