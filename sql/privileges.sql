@@ -32,12 +32,12 @@ END $$;
 ALTER TABLE @extschema@.pgq_handler ENABLE ROW LEVEL SECURITY;
 ALTER TABLE @extschema@.pgq_queue_worker ENABLE ROW LEVEL SECURITY;
 
--- The queue 'default' comes with the extension; its settings, if altered, are not dumped. pgq_progress and
--- pgq_active_handler belong to one server's WAL.
-SELECT pg_extension_config_dump('@extschema@.pgq_queue', $$WHERE queue <> 'default'$$);
+-- pgq_progress and pgq_active_handler belong to one server's WAL, and so do versions that are retired. What happens to
+-- the others when they are restored is in admin/copies.sql.
+SELECT pg_extension_config_dump('@extschema@.pgq_queue', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_queue_worker',
                                 $$WHERE role::pg_catalog.oid IN (SELECT oid FROM pg_catalog.pg_roles)$$);
-SELECT pg_extension_config_dump('@extschema@.pgq_handler', '');
+SELECT pg_extension_config_dump('@extschema@.pgq_handler', 'WHERE retired_xid IS NULL');
 SELECT pg_extension_config_dump('@extschema@.pgq_job', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_archive', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_request', '');

@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "queue/event_error.hpp"
 #include "queue/handler_ddl.hpp"
+#include "queue/rule_view.hpp"
 
 namespace pgq_ext {
 
@@ -42,6 +43,7 @@ PG_FUNCTION_INFO_V1(pgq_ext_create_handler);
 PG_FUNCTION_INFO_V1(pgq_ext_alter_handler);
 PG_FUNCTION_INFO_V1(pgq_ext_drop_handler);
 PG_FUNCTION_INFO_V1(pgq_ext_retry_event);
+PG_FUNCTION_INFO_V1(pgq_ext_attach_rule);
 
 PGDLLEXPORT Datum
 pgq_ext_create_handler(PG_FUNCTION_ARGS)
@@ -77,6 +79,17 @@ pgq_ext_drop_handler(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("pgq_drop_handler()");
 	RequireNotNull(fcinfo, 0, "handler");
 	queue::DropHandler(SchemaOf(fcinfo), StringArgument(fcinfo, 0));
+	PG_RETURN_VOID();
+}
+
+PGDLLEXPORT Datum
+pgq_ext_attach_rule(PG_FUNCTION_ARGS)
+{
+	using namespace pgq_ext;
+
+	PreventCommandIfReadOnly("pgq_adopt_handlers()");
+	RequireNotNull(fcinfo, 0, "rule");
+	queue::GoWithExtension(PG_GETARG_OID(0));
 	PG_RETURN_VOID();
 }
 

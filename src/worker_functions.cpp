@@ -6,6 +6,7 @@
 #include "queue/finish.hpp"
 #include "queue/lease.hpp"
 #include "queue/operations.hpp"
+#include "queue/progress.hpp"
 #include "queue/timer.hpp"
 
 extern "C" {
@@ -106,8 +107,12 @@ pgq_ext_dequeue(PG_FUNCTION_ARGS)
 	queue::ClaimRequest request = ClaimArguments(fcinfo, schema);
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (!process::EnqueuerAlive())
+	if (!process::EnqueuerAlive()) {
+		// In a copied database that has had no enqueuer yet, all jobs are still the original's.
+		if (!queue::ReadProgress(schema).same_cluster)
+			return (Datum)0;
 		queue::RunTimers(schema, GetCurrentTimestamp(), kTimersPerDequeue, nullptr, nullptr);
+	}
 
 	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	queue::Claim(request, result->setResult, result->setDesc);

@@ -8,9 +8,9 @@ SELECT j.job_id, j.queue, j.handler, j.serialization_key,
   FROM @extschema@.pgq_job j LEFT JOIN @extschema@.pgq_queue q ON q.queue = j.queue
 UNION ALL
 SELECT a.job_id, a.queue, a.handler, a.serialization_key,
-       CASE WHEN a.status = 'c' THEN 'completed' WHEN a.status = 'f' THEN 'failed' ELSE 'cancelled' END,
+       CASE a.status WHEN 'c' THEN 'completed' WHEN 'f' THEN 'failed' WHEN 'h' THEN 'pending' ELSE 'cancelled' END,
        a.priority, a.attempt, a.failures, q.max_attempts, a.visible_at, a.created_at,
-       a.finished_at, a.args, a.result, a.last_error, a.worker, a.position
+       CASE WHEN a.status <> 'h' THEN a.finished_at END, a.args, a.result, a.last_error, a.worker, a.position
   FROM @extschema@.pgq_archive a LEFT JOIN @extschema@.pgq_queue q ON q.queue = a.queue
 UNION ALL
 SELECT r.job_id, r.queue, r.handler, r.serialization_key, 'pending',

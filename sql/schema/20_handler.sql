@@ -7,22 +7,25 @@
 -- The expressions live in a view over the source (rule), owned by the handler's owner: names are bound at creation,
 -- renames are followed, dependencies and ownership are PostgreSQL's own. Retiring drops the view and keeps its query in
 -- retired_rule, for the events that the stream has not reached yet.
+--
+-- source, rule and owner are dumped by their names, and so are restored as other OIDs. created_xid is NULL in a restored row:
+-- it does not apply yet, see pgq_adopt_handlers.
 
 CREATE TABLE @extschema@.pgq_handler (
     handler_id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     handler           text COLLATE "C" NOT NULL CHECK (octet_length(handler) BETWEEN 1 AND 255),
-    source            oid         NOT NULL,
-    rule              oid         NOT NULL,
+    source            regclass    NOT NULL,
+    rule              regclass    NOT NULL,
     queue             text COLLATE "C" NOT NULL,
     serialization_key text,
     filter            text,
     priority          text,
     args              text,
     created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
-    created_xid       xid8        NOT NULL DEFAULT pg_current_xact_id(),
+    created_xid       xid8        DEFAULT pg_current_xact_id(),
     retired_xid       xid8,
     retired_rule      text,
-    owner             oid         NOT NULL
+    owner             regrole     NOT NULL
 );
 -- Names are unique among the versions that are not retired; creating waits for another creator of the same name.
 CREATE UNIQUE INDEX pgq_handler_name ON @extschema@.pgq_handler (handler) WHERE retired_xid IS NULL;

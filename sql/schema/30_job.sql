@@ -37,7 +37,7 @@ CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WHERE key_h
 CREATE INDEX pgq_job_timer ON @extschema@.pgq_job (visible_at) WHERE state IN ('l', 'd', 's');
 COMMENT ON TABLE @extschema@.pgq_job IS 'live jobs; only the enqueuer adds rows, in commit order';
 
--- status: 'c' completed, 'f' failed for good (dead letter), 'x' cancelled
+-- status: 'c' completed, 'f' failed for good (dead letter), 'x' cancelled; 'h' held: still to be done, but not here (a copy)
 CREATE TABLE @extschema@.pgq_archive (
     job_id            bigint      NOT NULL,
     position          bigint,
@@ -47,7 +47,7 @@ CREATE TABLE @extschema@.pgq_archive (
     priority          int         NOT NULL,
     attempt           int         NOT NULL,
     failures          int         NOT NULL,
-    status            "char"      NOT NULL CHECK (status IN ('c', 'f', 'x')),
+    status            "char"      NOT NULL CHECK (status IN ('c', 'f', 'x', 'h')),
     queue             text COLLATE "C" NOT NULL,
     handler           text COLLATE "C" NOT NULL,
     serialization_key text COLLATE "C",
@@ -57,8 +57,9 @@ CREATE TABLE @extschema@.pgq_archive (
     result            jsonb
 );
 CREATE INDEX pgq_archive_job_id ON @extschema@.pgq_archive (job_id);
+CREATE INDEX pgq_archive_held ON @extschema@.pgq_archive (position) WHERE status = 'h';
 CREATE INDEX pgq_archive_failed ON @extschema@.pgq_archive (queue) WHERE status = 'f';
-COMMENT ON TABLE @extschema@.pgq_archive IS 'finished jobs: completed, failed for good (dead letters), cancelled';
+COMMENT ON TABLE @extschema@.pgq_archive IS 'finished jobs: completed, failed for good (dead letters), cancelled; and those held in a copy';
 
 -- kind: 'e' enqueue, 'r' retry of a dead letter, 'c' cancel of a job whose enqueue request is not converted yet,
 --       'v' retry of an event error, whose id is in job_id

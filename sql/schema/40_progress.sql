@@ -19,7 +19,7 @@ CREATE TABLE @extschema@.pgq_event_error (
     error_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     handler     text COLLATE "C" NOT NULL,
     handler_id  bigint      NOT NULL,
-    source      oid         NOT NULL,
+    source      regclass    NOT NULL,
     event       jsonb,
     sqlstate    text        NOT NULL,
     error       text        NOT NULL,

@@ -185,6 +185,13 @@ HandlerFromRow(Collector *collector, TupleDesc desc, HeapTuple row)
 	return handler;
 }
 
+// A handler that was restored from a dump does not apply before it is adopted, which inserts it anew.
+static bool
+IsDetached(TupleDesc desc, HeapTuple row)
+{
+	return heap_attisnull(row, SPI_fnumber(desc, "created_xid"), desc);
+}
+
 static Handler *
 ActiveOrPending(Collector *collector, int64 id)
 {
@@ -227,7 +234,7 @@ CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,
 	HeapTuple row = pg::DecodedNewTuple(change);
 
 	if (RelationGetRelid(relation) == collector->own.handler) {
-		if (row != nullptr)
+		if (row != nullptr && !IsDetached(RelationGetDescr(relation), row))
 			CollectHandlerChange(collector, RelationGetDescr(relation), row, inserted);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include "pg/table.hpp"
 #include "process/watch.hpp"
 #include "queue/catch_up.hpp"
+#include "queue/operations.hpp"
 
 extern "C" {
 #include "commands/dbcommands.h"
@@ -125,12 +126,26 @@ Keep(Enqueuer *enqueuer, const char *converted)
 	enqueuer->progress.converted = enqueuer->converted;
 }
 
+// The jobs that were live when the database was copied are the original's: see sql/admin/copies.sql.
+static void
+HoldJobs(Enqueuer *enqueuer)
+{
+	int64 held = queue::HoldJobs(enqueuer->extension.schema);
+
+	if (held > 0)
+		ereport(WARNING, (errmsg("database \"%s\" was copied: " INT64_FORMAT " live jobs of it are held",
+								 enqueuer->database_name, held),
+						  errhint("pgq_adopt_jobs() lets them go, once the original does not work them "
+								  "any more.")));
+}
+
 // Makes the positions those of this database, now: what was committed before makes no jobs, what comes does, also if we end
 // before there is a slot.
 static bool
 Adopt(Enqueuer *enqueuer)
 {
 	return InTransaction(enqueuer, [&]() {
+		HoldJobs(enqueuer);
 		enqueuer->progress.last_lsn = GetXLogInsertRecPtr();
 		Keep(enqueuer, queue::PresentSnapshot());
 		queue::WriteProgress(enqueuer->extension.schema, &enqueuer->progress);

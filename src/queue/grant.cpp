@@ -29,7 +29,7 @@ static const Right rights[] = {
 	 {"pgq_jobs", "pgq_queues", "pgq_handlers", "pgq_event_errors", "pgq_enqueuer"}},
 	{"administer",
 	 {"pgq_create_queue", "pgq_alter_queue", "pgq_drop_queue", "pgq_create_handler", "pgq_alter_handler",
-	  "pgq_drop_handler", "pgq_cancel", "pgq_retry", "pgq_retry_event"},
+	  "pgq_drop_handler", "pgq_cancel", "pgq_retry", "pgq_retry_event", "pgq_adopt_jobs"},
 	 {}},
 };
 

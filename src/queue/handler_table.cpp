@@ -56,6 +56,8 @@ ReadHandlers(Oid schema)
 	pg::Scan scan = pg::BeginScan(handlers, "pgq_handler_pkey", snapshot, &all, 1);
 	while (scan.Next()) {
 		HandlerRow *row = FromRow(handlers);
+		if (!TransactionIdIsValid(row->created_xid)) // restored, and not adopted
+			continue;
 		row->active =
 			pg::FindByInt64(active, "pgq_active_handler_pkey", snapshot, row->handler.id);
 		rows = lappend(rows, row);

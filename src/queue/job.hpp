@@ -86,7 +86,7 @@ enum class State : char {
 	Leased = 'l',    // head of its key, in a worker's hands
 };
 
-enum class Status : char { Completed = 'c', Failed = 'f', Cancelled = 'x' };
+enum class Status : char { Completed = 'c', Failed = 'f', Cancelled = 'x', Held = 'h' };
 
 enum class RequestKind : char { Enqueue = 'e', Retry = 'r', Cancel = 'c', RetryEvent = 'v' };
 

@@ -7,6 +7,8 @@
 extern "C" {
 #include "catalog/dependency.h"
 #include "commands/sequence.h"
+#include "nodes/value.h"
+#include "parser/parse_func.h"
 #include "utils/fmgroids.h"
 }
 
@@ -76,6 +78,24 @@ CancelLive(const JobTables &tables, Snapshot snapshot, bool *live)
 	return Leave(tables, snapshot, job, Ending{Status::Cancelled, job.failures, kNone, kNone});
 }
 
+// Cancels the job if it is held in a copied database.
+static pg::Outcome
+CancelHeld(const pg::Table &archive, Snapshot snapshot, int64 job_id, bool *cancelled)
+{
+	using namespace archive_column;
+	Status status;
+
+	if (!FindArchived(archive, snapshot, job_id, &status) || status != Status::Held)
+		return pg::Outcome::Done;
+	ItemPointerData tid = archive.row->tts_tid;
+	pg::StartChange(archive);
+	pg::Set(archive, kStatus, LetterDatum(Status::Cancelled));
+	pg::Set(archive, kFinishedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+	pg::Outcome outcome = pg::Update(archive, &tid, snapshot, pg::Wait::Yes);
+	*cancelled = outcome == pg::Outcome::Done;
+	return outcome;
+}
+
 // One look, in one snapshot: a job on its way from request to live table to archive is never
 // missed.
 static pg::Outcome
@@ -90,7 +110,8 @@ TryCancel(const JobTables &tables, const pg::Table &requests, int64 job_id, bool
 	else if (HasOpenRequest(requests, snapshot, job_id)) {
 		InsertRequest(requests, RequestKind::Cancel, job_id);
 		*cancelled = true;
-	}
+	} else
+		outcome = CancelHeld(tables.archive, snapshot, job_id, cancelled);
 	UnregisterSnapshot(snapshot);
 	return outcome;
 }
@@ -109,12 +130,12 @@ Cancel(Oid schema, int64 job_id)
 	return cancelled;
 }
 
+// Finds a job that can be made live again: a dead letter, or one that is held in a copied database.
 static bool
-FindDeadLetter(const pg::Table &archive, Snapshot snapshot, int64 job_id)
+FindDeadLetter(const pg::Table &archive, Snapshot snapshot, int64 job_id, Status *status)
 {
-	Status status;
-
-	return FindArchived(archive, snapshot, job_id, &status) && status == Status::Failed;
+	return FindArchived(archive, snapshot, job_id, status) &&
+		   (*status == Status::Failed || *status == Status::Held);
 }
 
 // The request names the queue, which must not be dropped before the job is back in it.
@@ -134,7 +155,8 @@ Retry(Oid schema, int64 job_id)
 {
 	pg::Table archive = pg::Open(schema, "pgq_archive");
 	Snapshot snapshot = pg::FreshSnapshot();
-	bool dead = FindDeadLetter(archive, snapshot, job_id);
+	Status status;
+	bool dead = FindDeadLetter(archive, snapshot, job_id, &status);
 
 	bool isnull;
 	const char *queue =
@@ -147,8 +169,9 @@ Retry(Oid schema, int64 job_id)
 	return dead;
 }
 
+// A dead letter's failures are forgotten.
 static NewJob
-JobOfDeadLetter(TupleTableSlot *row, int64 position)
+JobOfDeadLetter(TupleTableSlot *row, Status status, int64 position)
 {
 	using namespace archive_column;
 	auto nullable = [row](int column) {
@@ -163,6 +186,7 @@ JobOfDeadLetter(TupleTableSlot *row, int64 position)
 	job.created_at = DatumGetTimestampTz(nullable(kCreatedAt).value);
 	job.priority = DatumGetInt32(nullable(kPriority).value);
 	job.attempt = DatumGetInt32(nullable(kAttempt).value);
+	job.failures = status == Status::Held ? DatumGetInt32(nullable(kFailures).value) : 0;
 	job.queue = nullable(kQueue).value;
 	job.handler = nullable(kHandler).value;
 	job.key = nullable(kKey);
@@ -171,22 +195,49 @@ JobOfDeadLetter(TupleTableSlot *row, int64 position)
 	return job;
 }
 
+// A held job that was scheduled still is; it never had a position.
+static void
+AppendAgain(Appender *appender, TupleTableSlot *row, Status status, int64 position)
+{
+	using namespace archive_column;
+	NewJob job = JobOfDeadLetter(row, status, position);
+	bool isnull, unplaced;
+
+	job.visible_at = DatumGetTimestampTz(pg::Get(row, kVisibleAt, &isnull));
+	(void)pg::Get(row, kPosition, &unplaced);
+	if (status == Status::Held && unplaced && job.visible_at > GetCurrentTimestamp())
+		AppendScheduled(appender, job);
+	else
+		Append(appender, job);
+}
+
 bool
 AppendRetried(Appender *appender, Oid schema, int64 job_id, int64 position)
 {
 	pg::Table archive = pg::Open(schema, "pgq_archive");
 	Snapshot snapshot = pg::FreshSnapshot();
 	bool taken = false;
+	Status status;
 
-	if (FindDeadLetter(archive, snapshot, job_id)) {
+	if (FindDeadLetter(archive, snapshot, job_id, &status)) {
 		ItemPointerData tid = archive.row->tts_tid;
 		taken = pg::Delete(archive, &tid, snapshot, pg::Wait::No) == pg::Outcome::Done;
 	}
 	if (taken)
-		Append(appender, JobOfDeadLetter(archive.row, position));
+		AppendAgain(appender, archive.row, status, position);
 	UnregisterSnapshot(snapshot);
 	pg::Close(&archive);
 	return taken;
+}
+
+int64
+HoldJobs(Oid schema)
+{
+	Oid function = LookupFuncName(
+		list_make2(makeString(get_namespace_name(schema)), makeString(pstrdup("pgq_hold_jobs"))), 0,
+		nullptr, false);
+
+	return DatumGetInt64(OidFunctionCall0(function));
 }
 
 static Cancelled

@@ -39,4 +39,7 @@ enum class Cancelled {
 // Cancels the live job, without waiting.
 Cancelled CancelNow(Appender *appender, Oid schema, int64 job_id);
 
+// Holds all live jobs of a database that is a copy, as pgq_hold_jobs() does; returns how many.
+int64 HoldJobs(Oid schema);
+
 } // namespace pgq_ext::queue

@@ -106,13 +106,15 @@ SchemaOwner(Oid schema)
 	return owner;
 }
 
-static void
+void
 GoWithExtension(Oid view)
 {
 	ObjectAddress dependent, extension;
 
 	ObjectAddressSet(dependent, RelationRelationId, view);
 	ObjectAddressSet(extension, ExtensionRelationId, pg::FindExtension().oid);
+	deleteDependencyRecordsForSpecific(RelationRelationId, view, DEPENDENCY_AUTO_EXTENSION,
+									   ExtensionRelationId, extension.objectId);
 	recordDependencyOn(&dependent, &extension, DEPENDENCY_AUTO_EXTENSION);
 }
 

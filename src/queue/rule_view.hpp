@@ -26,6 +26,9 @@ Query *WithDefault(const char *handler, Oid source, Query *rule, int column);
 // The view goes with the extension, as its members do, but pg_dump keeps it, as it does with other views.
 Oid CreateRuleView(Oid schema, const char *name, const char *comment, Oid owner, Query *query);
 
+// Lets a view that was restored from a dump go with the extension, too.
+void GoWithExtension(Oid view);
+
 // The query of a handler's view over source; owner gets the view's owner. nullptr when the view is gone, or isn't what we
 // made it any more.
 Query *RuleQuery(Oid rule, Oid source, Oid *owner);

@@ -15,6 +15,9 @@ SELECT p.*, l.lanname FROM pg_depend d
 -- No function is strict: a NULL is an error that names the argument, not silence.
 CREATE TEMP TABLE reviewed (signature text, volatility "char", parallel "char", definer boolean, language name);
 INSERT INTO reviewed VALUES
+    ('pgq_adopt_handlers()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_adopt_jobs()', 'v', 'u', true, 'sql'),
+    ('pgq_attach_rule(regclass)', 'v', 'u', false, 'c'),
     ('pgq_alter_handler(text,regclass,text,text,text,text,text)', 'v', 'u', false, 'c'),
     ('pgq_alter_queue(text,integer,interval,interval,interval)', 'v', 'u', false, 'c'),
     ('pgq_announce()', 'v', 'u', false, 'c'),
@@ -32,6 +35,11 @@ INSERT INTO reviewed VALUES
     ('pgq_extend(bigint,integer,interval)', 'v', 'u', false, 'c'),
     ('pgq_fail(bigint,integer,text,interval)', 'v', 'u', false, 'c'),
     ('pgq_grant(regrole,text,text)', 'v', 'u', false, 'c'),
+    ('pgq_hold_jobs()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_handler_restored()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_job_restored()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_queue_restored()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_request_restored()', 'v', 'u', false, 'plpgsql'),
     ('pgq_release(bigint,integer,interval)', 'v', 'u', false, 'c'),
     ('pgq_retry(bigint)', 'v', 'u', false, 'c'),
     ('pgq_retry_event(bigint)', 'v', 'u', false, 'c'),

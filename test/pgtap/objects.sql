@@ -50,8 +50,8 @@ SELECT set_eq($$SELECT c.relname::text FROM pg_extension e, unnest(e.extconfig) 
     $$SELECT name FROM member WHERE relkind IN ('r', 'S') AND name NOT IN ('pgq_progress', 'pgq_active_handler')$$,
     'pg_dump takes all tables and sequences but those that belong to one server''s WAL');
 SELECT is_empty($$SELECT extcondition FROM pg_extension e, unnest(extcondition, extconfig) x (cond, tab)
-    WHERE extname = 'pgq_ext' AND cond <> '' AND tab::regclass::text NOT LIKE '%pgq\_queue' AND tab::regclass::text NOT LIKE '%pgq\_queue\_worker'$$,
-    'in whole, but the queue that is always there, and what roles that are gone might work');
+    WHERE extname = 'pgq_ext' AND cond <> '' AND tab::regclass::text NOT LIKE '%pgq\_handler' AND tab::regclass::text NOT LIKE '%pgq\_queue\_worker'$$,
+    'in whole, but what is retired, and what roles that are gone might work');
 -- Tables that say who may do what are closed to whoever may write all tables.
 SELECT set_eq($$SELECT c.relname::text FROM member m JOIN pg_class c ON c.oid = m.objid AND m.class = 'pg_class'
     WHERE c.relrowsecurity AND NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid)$$,

@@ -8,7 +8,7 @@ CREATE ROLE regress_pgq_two;
 CREATE ROLE regress_pgq_group;
 RESET client_min_messages;
 
-CREATE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION error_in_grants(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
     RETURN 'no error';
@@ -52,11 +52,11 @@ SELECT pgq_revoke('regress_pgq_one', word) FROM unnest(ARRAY['produce', 'work', 
 SELECT * FROM granted('regress_pgq_one');
 
 -- Mistakes.
-SELECT error_of('SELECT pgq_grant(NULL, ''work'')'), error_of('SELECT pgq_grant(''regress_pgq_one'', NULL)');
-SELECT error_of('SELECT pgq_grant(''regress_pgq_nobody'', ''work'')'), error_of('SELECT pgq_grant(''-'', ''work'')');
-SELECT error_of('SELECT pgq_revoke(4000000000::oid::regrole, ''work'')'), error_of('SELECT pgq_grant(''regress_pgq_one'', ''work'', ''nope'')');
-SELECT error_of('SELECT pgq_grant(''regress_pgq_one'', ''produce'', ''a'')'), error_of('SELECT pgq_revoke(''regress_pgq_one'', ''work'', ''nope'')');
-SELECT error_of('SELECT pgq_grant(''regress_pgq_one'', ''Work'')'), error_of('SELECT pgq_revoke(''regress_pgq_one'', '''')');
+SELECT error_in_grants('SELECT pgq_grant(NULL, ''work'')'), error_in_grants('SELECT pgq_grant(''regress_pgq_one'', NULL)');
+SELECT error_in_grants('SELECT pgq_grant(''regress_pgq_nobody'', ''work'')'), error_in_grants('SELECT pgq_grant(''-'', ''work'')');
+SELECT error_in_grants('SELECT pgq_revoke(4000000000::oid::regrole, ''work'')'), error_in_grants('SELECT pgq_grant(''regress_pgq_one'', ''work'', ''nope'')');
+SELECT error_in_grants('SELECT pgq_grant(''regress_pgq_one'', ''produce'', ''a'')'), error_in_grants('SELECT pgq_revoke(''regress_pgq_one'', ''work'', ''nope'')');
+SELECT error_in_grants('SELECT pgq_grant(''regress_pgq_one'', ''Work'')'), error_in_grants('SELECT pgq_revoke(''regress_pgq_one'', '''')');
 \set VERBOSITY default
 SELECT pgq_grant('regress_pgq_one', 'everything');
 \set VERBOSITY terse
@@ -132,16 +132,16 @@ SET ROLE regress_pgq_two;
 SELECT count(*) FROM pgq_dequeue(1) x, pgq_dequeue(1, 'b') y;
 RESET ROLE;
 SELECT pgq_grant('regress_pgq_two', 'work', 'a');
-SELECT error_of('SELECT pgq_revoke(''regress_pgq_two'', ''work'', ''a'')');
+SELECT error_in_grants('SELECT pgq_revoke(''regress_pgq_two'', ''work'', ''a'')');
 SELECT * FROM granted('regress_pgq_two');
 SELECT pgq_revoke('regress_pgq_two', 'work');
-SELECT error_of('SELECT pgq_revoke(''regress_pgq_two'', ''work'', ''a'')');
+SELECT error_in_grants('SELECT pgq_revoke(''regress_pgq_two'', ''work'', ''a'')');
 -- A function that runs as somebody else has his queues.
 SELECT pgq_grant('regress_pgq_two', 'work', 'b');
 CREATE FUNCTION as_two(queue text) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT count(*) FROM pgq_dequeue(1, queue)';
 ALTER FUNCTION as_two OWNER TO regress_pgq_two;
 SET ROLE regress_pgq_one;
-SELECT error_of('SELECT as_two(''a'')'), error_of('SELECT as_two(''b'')');
+SELECT error_in_grants('SELECT as_two(''a'')'), error_in_grants('SELECT as_two(''b'')');
 RESET ROLE;
 
 -- The last queue takes EXECUTE along; a queue that goes takes its grants along, and nobody can do more for that.
@@ -197,5 +197,6 @@ SELECT has_schema_privilege('regress_pgq_two', 'Odd Schema', 'USAGE');
 DROP EXTENSION pgq_ext;
 SET client_min_messages = warning;
 DROP SCHEMA "Odd Schema" CASCADE;
+DROP FUNCTION error_in_grants, granted;
 DROP OWNED BY regress_pgq_two;
 DROP ROLE regress_pgq_two, regress_pgq_group, regress_pgq_renamed;

@@ -10,9 +10,9 @@ CREATE SCHEMA app AUTHORIZATION regress_pgq_app;
 SELECT pgq_grant('regress_pgq_owner', 'administer');
 GRANT USAGE ON SCHEMA app TO regress_pgq_owner;
 CREATE TABLE secret AS SELECT 'of others' AS v;
-CREATE TABLE ev (k text);
-GRANT SELECT, INSERT ON ev TO regress_pgq_owner;
-CREATE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE TABLE security_ev (k text);
+GRANT SELECT, INSERT ON security_ev TO regress_pgq_owner;
+CREATE FUNCTION error_in_security(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
     RETURN 'no error';
@@ -58,8 +58,8 @@ INSERT INTO attack.tricks (name, body) VALUES
                                current_setting('statement_timeout'), current_setting('transaction_read_only'), current_user)$$);
 SELECT format('CREATE FUNCTION attack.%I(text) RETURNS text LANGUAGE plpgsql AS %L', name, 'BEGIN ' || body || '; RETURN ''done''; END')
   FROM attack.tricks ORDER BY n \gexec
-SELECT count(public.pgq_create_handler(name, 'public.ev', format('attack.%I(k)', name))) FROM (SELECT name FROM attack.tricks ORDER BY n) t;
-INSERT INTO public.ev VALUES ('event');
+SELECT count(public.pgq_create_handler(name, 'public.security_ev', format('attack.%I(k)', name))) FROM (SELECT name FROM attack.tricks ORDER BY n) t;
+INSERT INTO public.security_ev VALUES ('event');
 RESET ROLE;
 SELECT pgq_sync();
 SELECT t.name, j.serialization_key AS did, e.sqlstate, replace(e.error, session_user, 'postgres') AS error
@@ -75,8 +75,8 @@ RESET ROLE;
 -- converted, a cast to json when it is rendered.
 SET ROLE regress_pgq_owner;
 CREATE FUNCTION attack.constant() RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN current_user; END';
-SELECT public.pgq_create_handler('constant', 'public.ev', 'attack.constant()');
-INSERT INTO public.ev VALUES ('constant');
+SELECT public.pgq_create_handler('constant', 'public.security_ev', 'attack.constant()');
+INSERT INTO public.security_ev VALUES ('constant');
 RESET ROLE;
 SELECT pgq_sync();
 SELECT serialization_key FROM pgq_jobs WHERE handler = 'constant';
@@ -114,21 +114,21 @@ SELECT pgq_drop_handler('superusers');
 
 -- The view that holds a handler's expressions belongs to its owner. He may break his handler, and no more.
 SET ROLE regress_pgq_owner;
-SELECT public.pgq_create_handler('viewed', 'public.ev', 'k');
+SELECT public.pgq_create_handler('viewed', 'public.security_ev', 'k');
 RESET ROLE;
 SELECT rule::regclass AS view FROM pgq_handler WHERE handler = 'viewed' \gset
 SET ROLE regress_pgq_owner;
 CREATE OR REPLACE RULE "_RETURN" AS ON SELECT TO :view DO INSTEAD
     SELECT true AS matches, v AS serialization_key, 0 AS priority, '{}'::jsonb AS args FROM public.secret;
-INSERT INTO public.ev VALUES ('from another table');
+INSERT INTO public.security_ev VALUES ('from another table');
 RESET ROLE;
 SELECT pgq_sync();
 SET ROLE regress_pgq_owner;
 CREATE OR REPLACE RULE "_RETURN" AS ON SELECT TO :view DO INSTEAD
     SELECT true AS matches, 'none'::text AS serialization_key, 0 AS priority, '{}'::jsonb AS args;
-INSERT INTO public.ev VALUES ('from no table');
-SELECT error_of('ALTER VIEW ' || :'view' || ' OWNER TO ' || session_user) ~ '^42501';
-SELECT error_of('ALTER VIEW ' || :'view' || ' RENAME TO x'), error_of('CREATE OR REPLACE VIEW ' || :'view' || ' AS SELECT 1');
+INSERT INTO public.security_ev VALUES ('from no table');
+SELECT error_in_security('ALTER VIEW ' || :'view' || ' OWNER TO ' || session_user) ~ '^42501';
+SELECT error_in_security('ALTER VIEW ' || :'view' || ' RENAME TO x'), error_in_security('CREATE OR REPLACE VIEW ' || :'view' || ' AS SELECT 1');
 SELECT pgq_alter_handler('viewed', filter => 'true');
 RESET ROLE;
 SELECT pgq_sync();
@@ -136,7 +136,7 @@ SELECT serialization_key FROM pgq_jobs WHERE handler = 'viewed';
 SELECT event, sqlstate, error FROM pgq_event_errors WHERE handler = 'viewed' ORDER BY error_id;
 SELECT pgq_drop_handler('viewed');
 -- Others may not touch his handler at all.
-SELECT pgq_create_handler('mine', 'ev');
+SELECT pgq_create_handler('mine', 'security_ev');
 SET ROLE regress_pgq_owner;
 SELECT pgq_alter_handler('mine', filter => 'false');
 SELECT pgq_drop_handler('mine');
@@ -144,7 +144,7 @@ RESET ROLE;
 SELECT pgq_drop_handler('mine');
 -- Temporary objects end with the session.
 CREATE FUNCTION pg_temp.f(text) RETURNS text LANGUAGE sql AS 'SELECT $1';
-SELECT pgq_create_handler('temporary', 'ev', 'pg_temp.f(k)');
+SELECT pgq_create_handler('temporary', 'security_ev', 'pg_temp.f(k)');
 
 -- A role that may write every table, by GRANT or by membership, can write jobs but not rights, and plant nothing.
 GRANT ALL ON ALL TABLES IN SCHEMA public TO regress_pgq_writer;
@@ -152,7 +152,7 @@ SELECT pgq_grant('regress_pgq_writer', 'produce'), pgq_grant('regress_pgq_writer
 GRANT CREATE ON SCHEMA public TO regress_pgq_writer;
 GRANT pg_write_all_data TO regress_pgq_writer;
 SET ROLE regress_pgq_writer;
-SELECT error_of('CREATE INDEX ON pgq_job (upper(handler))'), error_of('INSERT INTO pgq_queue_worker VALUES (''default'', ''regress_pgq_writer'')');
+SELECT error_in_security('CREATE INDEX ON pgq_job (upper(handler))'), error_in_security('INSERT INTO pgq_queue_worker VALUES (''default'', ''regress_pgq_writer'')');
 CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'planted runs as %', current_user; END $$;
 CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON pgq_request FOR EACH ROW EXECUTE FUNCTION planted();
 CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON pgq_queue FOR EACH ROW EXECUTE FUNCTION planted();
@@ -161,9 +161,9 @@ CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON pgq_job FOR EACH ROW
 CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON pgq_archive FOR EACH ROW EXECUTE FUNCTION planted();
 CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON pgq_event_error FOR EACH ROW EXECUTE FUNCTION planted();
 CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON pgq_queue_worker FOR EACH ROW EXECUTE FUNCTION planted();
-SELECT error_of('CREATE RULE r AS ON INSERT TO pgq_request DO INSTEAD NOTHING'), error_of('ALTER TABLE pgq_request ENABLE ALWAYS TRIGGER planted');
-SELECT error_of('CREATE POLICY p ON pgq_handler'), error_of('ALTER TABLE pgq_handler DISABLE ROW LEVEL SECURITY');
-SELECT error_of('INSERT INTO pgq_handler (handler, source, rule, queue, retired_rule, owner) VALUES (''x'', 1, 0, ''default'', '''', 10)');
+SELECT error_in_security('CREATE RULE r AS ON INSERT TO pgq_request DO INSTEAD NOTHING'), error_in_security('ALTER TABLE pgq_request ENABLE ALWAYS TRIGGER planted');
+SELECT error_in_security('CREATE POLICY p ON pgq_handler'), error_in_security('ALTER TABLE pgq_handler DISABLE ROW LEVEL SECURITY');
+SELECT error_in_security('INSERT INTO pgq_handler (handler, source, rule, queue, retired_rule, owner) VALUES (''x'', 1, 0, ''default'', '''', 10)');
 WITH u AS (UPDATE pgq_handler SET owner = 10 RETURNING *) SELECT count(*) AS rows_of_pgq_handler FROM u;
 SELECT pgq_create_queue('planted'), pgq_alter_queue('planted', 7), pgq_enqueue('h', '1', queue => 'planted', idempotency_key => 'i') > 0;
 RESET ROLE;
@@ -264,7 +264,7 @@ SELECT moved.pgq_grant('regress_pgq_owner', 'work', 'default'), moved.pgq_revoke
 DROP EXTENSION pgq_ext;
 SET client_min_messages = warning;
 DROP SCHEMA attack, app, ext, moved CASCADE;
-DROP TABLE ev, secret;
-DROP FUNCTION error_of, planted;
+DROP TABLE security_ev, secret;
+DROP FUNCTION error_in_security, planted;
 DROP OWNED BY regress_pgq_owner, regress_pgq_writer, regress_pgq_app;
 DROP ROLE regress_pgq_owner, regress_pgq_writer, regress_pgq_app;

@@ -33,7 +33,7 @@ SELECT pgq_sync('1 min');
 SELECT pgq_complete(job_id, attempt) FROM pgq_dequeue(1, 'short');
 
 -- What is too large to be handed out is an event error; what is large is not.
-SELECT pgq_create_handler('large', 'ev', 'k', args => 'to_jsonb(repeat(k, 100000000))');
+SELECT pgq_create_handler('large', 'ev', 'k', args => 'to_jsonb(repeat(k, 20000000))');
 SELECT pgq_create_handler('too large', 'ev', 'repeat(k, 140000000)');
 SELECT pgq_create_handler('too large args', 'ev', args => 'to_jsonb(repeat(k, 140000000))');
 INSERT INTO ev VALUES ('c');
