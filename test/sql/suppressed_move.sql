@@ -7,6 +7,7 @@ CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
 CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER suppress BEFORE INSERT ON part_2 FOR EACH ROW WHEN (new.k = 'suppressed') EXECUTE FUNCTION suppress();
 SELECT pgq_create_handler('parts', 'parts', 'k');
+SELECT pgq_sync('1 min'); -- so that all is decoded
 BEGIN;
 INSERT INTO parts VALUES ('suppressed', 1), ('moved', 1);
 UPDATE parts SET part = 2 WHERE k = 'suppressed';
