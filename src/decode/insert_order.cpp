@@ -19,11 +19,12 @@ struct RowPlace {
 
 struct InsertEntry {
 	RowPlace place; // hash key
-	XLogRecPtr lsn;
+	XLogRecPtr lsn; // or kMovedHere
 };
 
 struct InsertOrder {
 	HTAB *inserts;
+	HTAB *moving; // transactions whose next insert is the second half of a cross-partition UPDATE, by xid
 	const pg::RelFileLocator *files;
 	int nfiles;
 };
@@ -47,6 +48,25 @@ AddInsert(InsertOrder *order, const RowPlace &place, XLogRecPtr lsn)
 	entry->lsn = lsn;
 }
 
+static bool
+IsMoveFrom(XLogReaderState *record)
+{
+	return XLogRecGetRmid(record) == RM_HEAP_ID &&
+		   (XLogRecGetInfo(record) & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE &&
+		   (((xl_heap_delete *)XLogRecGetData(record))->flags & XLH_DELETE_IS_PARTITION_MOVE) != 0;
+}
+
+// What a single insert is: a row of its own, or one that an UPDATE has moved here.
+static XLogRecPtr
+InsertedOrMoved(InsertOrder *order, XLogReaderState *record)
+{
+	TransactionId xid = XLogRecGetXid(record);
+	bool moved;
+
+	hash_search(order->moving, &xid, HASH_REMOVE, &moved);
+	return moved ? kMovedHere : record->ReadRecPtr;
+}
+
 static void
 AddRecord(void *argument, XLogReaderState *record)
 {
@@ -55,15 +75,18 @@ AddRecord(void *argument, XLogReaderState *record)
 	uint8 op = info & XLOG_HEAP_OPMASK;
 	bool single = XLogRecGetRmid(record) == RM_HEAP_ID && op == XLOG_HEAP_INSERT;
 	bool multiple = XLogRecGetRmid(record) == RM_HEAP2_ID && op == XLOG_HEAP2_MULTI_INSERT;
+	TransactionId xid = XLogRecGetXid(record);
 	RowPlace place;
 
+	if (IsMoveFrom(record))
+		hash_search(order->moving, &xid, HASH_ENTER, nullptr);
 	if ((!single && !multiple) ||
 		!XLogRecGetBlockTagExtended(record, 0, &place.file, nullptr, &place.block, nullptr) ||
 		!IsWanted(order, place.file))
 		return;
 	if (single) {
 		place.offset = ((xl_heap_insert *)XLogRecGetData(record))->offnum;
-		AddInsert(order, place, record->ReadRecPtr);
+		AddInsert(order, place, InsertedOrMoved(order, record));
 		return;
 	}
 	xl_heap_multi_insert *rows = (xl_heap_multi_insert *)XLogRecGetData(record);
@@ -85,6 +108,9 @@ ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const pg::RelFileLocator *files,
 	ctl.hcxt = CurrentMemoryContext;
 	order->inserts =
 		hash_create("pgq_ext inserts", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	ctl.keysize = sizeof(TransactionId);
+	ctl.entrysize = sizeof(TransactionId);
+	order->moving = hash_create("pgq_ext moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	order->files = files;
 	order->nfiles = nfiles;
 	return VisitWal(from, to, AddRecord, order) ? order : nullptr;

@@ -18,6 +18,9 @@ struct InsertOrder;
 // nullptr when the WAL from there on is no longer (completely) there.
 InsertOrder *ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const pg::RelFileLocator *files, int nfiles);
 
+// In place of a position: an UPDATE has moved the row here from another partition.
+constexpr XLogRecPtr kMovedHere = PG_UINT64_MAX;
+
 // Where in the WAL the row at tid was inserted. Invalid: before from, or before the table was rewritten.
 XLogRecPtr InsertedAt(const InsertOrder *order, const pg::RelFileLocator &file, const ItemPointerData &tid);
 

@@ -13,9 +13,8 @@ extern "C" {
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "storage/bufmgr.h"
 #include "replication/slot.h"
-#include "storage/lmgr.h"
+#include "storage/bufmgr.h"
 }
 
 namespace pgq_ext::queue {
@@ -32,8 +31,8 @@ struct Found {
 };
 
 struct Search {
-	Oid schema;
 	decode::Batch *batch;
+	CaughtUp result;
 	Snapshot snapshot;
 	XLogRecPtr from;
 	const decode::CommitOrder *commits; // nullptr: events of the gap are not to be had
@@ -91,18 +90,19 @@ static void
 AddFound(Search *search, const decode::Commit &commit, decode::Source *source,
 		 const pg::RelFileLocator &file, HeapTuple row)
 {
+	XLogRecPtr inserted_at = search->inserts != nullptr
+								 ? decode::InsertedAt(search->inserts, file, row->t_self)
+								 : InvalidXLogRecPtr;
+
+	if (inserted_at == decode::kMovedHere)
+		return;
 	if (search->nfound == search->max_found) {
-		search->max_found = Max(1024, search->max_found * 2);
-		Size size = search->max_found * sizeof(Found);
-		search->found = search->found == nullptr
-							? (Found *)palloc_extended(size, MCXT_ALLOC_HUGE)
-							: (Found *)repalloc_huge(search->found, size);
+		search->max_found *= 2;
+		search->found = (Found *)repalloc_huge(search->found, search->max_found * sizeof(Found));
 	}
 	Found *found = &search->found[search->nfound];
 	found->commit = commit;
-	found->inserted_at = search->inserts != nullptr
-							 ? decode::InsertedAt(search->inserts, file, row->t_self)
-							 : InvalidXLogRecPtr;
+	found->inserted_at = inserted_at;
 	found->command = HeapTupleHeaderGetRawCommandId(row->t_data);
 	found->xmin = HeapTupleHeaderGetRawXmin(row->t_data);
 	found->sequence = search->nfound++;
@@ -110,8 +110,8 @@ AddFound(Search *search, const decode::Commit &commit, decode::Source *source,
 	found->row = row;
 }
 
-// Whether the xid in a row is too old to be compared: since then, all xids have been in use again. Frozen rows may have such
-// ones, but a row of the gap is on a page that has been changed since.
+// Whether the xid in a row is too old to be compared, all xids having been in use again: a frozen row may have such a one,
+// but a row of the gap is on a page that has been changed since.
 static bool
 IsReused(const Search &search, TupleTableSlot *slot, HeapTupleHeader row)
 {
@@ -137,25 +137,27 @@ IsOfGap(const Search &search, TupleTableSlot *slot, HeapTupleHeader row, bool re
 					   TransactionIdPrecedes(xmin, MyReplicationSlot->data.catalog_xmin));
 }
 
-// Finds the gap's rows in one table. A row version made by an UPDATE is no insert.
+// Finds the gap's rows in one table. A row version made by an UPDATE is no insert. Where the WAL tells what committed,
+// versions that were updated or deleted since count, too, as long as they are there; a request that is not there was done.
 static void
 SearchTable(Search *search, Oid relid, bool requests)
 {
+	bool any = search->result == CaughtUp::InOrder && !requests;
 	Relation relation = try_relation_open(relid, AccessShareLock);
 	if (relation == nullptr)
 		return;
-	if (relation->rd_rel->relkind != RELKIND_RELATION) { // the rows of a partitioned table are in its partitions
+	if (relation->rd_rel->relkind != RELKIND_RELATION) { // rows of a partitioned table are in its partitions
 		relation_close(relation, AccessShareLock);
 		return;
 	}
-	TableScanDesc scan = table_beginscan(relation, search->snapshot, 0, nullptr);
+	TableScanDesc scan = table_beginscan(relation, any ? SnapshotAny : search->snapshot, 0, nullptr);
 	TupleTableSlot *slot = table_slot_create(relation, nullptr);
 	List *captured = list_make1_oid(relid);
 	decode::Source *source = requests ? NewSource(search, relation, NIL) : nullptr;
 
 	if (requests)
 		source->requests = true;
-	if (relation->rd_rel->relispartition)
+	else if (relation->rd_rel->relispartition)
 		captured = list_concat(captured, get_partition_ancestors(relid));
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
 		CHECK_FOR_INTERRUPTS();
@@ -170,8 +172,7 @@ SearchTable(Search *search, Oid relid, bool requests)
 		if (of_row == nullptr)
 			continue;
 		source = of_row;
-		AddFound(search, commit, source, pg::RelationLocator(relation),
-				 ExecCopySlotHeapTuple(slot));
+		AddFound(search, commit, source, pg::RelationLocator(relation), ExecCopySlotHeapTuple(slot));
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
@@ -275,15 +276,16 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 	List *tables = NIL;
 	ListCell *lc;
 
-	search.schema = schema;
 	search.batch = batch;
 	search.from = gap.from;
-	CaughtUp result = FindCommits(&search, gap);
+	search.max_found = 1024;
+	search.found = (Found *)palloc(search.max_found * sizeof(Found));
+	search.result = FindCommits(&search, gap);
 	search.versions = VersionsOfGap(schema, collector, batch, gap, search.commits);
 	Oid requests = pg::RelationNamed(schema, "pgq_request");
 	if (search.commits != nullptr)
 		tables = TablesOf(search);
-	if (result == CaughtUp::InOrder)
+	if (search.result == CaughtUp::InOrder)
 		search.inserts = InsertsOf(lappend_oid(list_copy(tables), requests), gap);
 	foreach (lc, tables)
 		SearchTable(&search, lfirst_oid(lc), false);
@@ -292,7 +294,7 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 	FillBatch(&search);
 	UnregisterSnapshot(search.snapshot);
 	batch->end = gap.to;
-	return result;
+	return search.result;
 }
 
 } // namespace pgq_ext::queue
