@@ -71,7 +71,8 @@ StartDecoding(Collector *collector, XLogRecPtr start, const char *converted)
 
 	decoder->ctx->reader->private_data = &decoder->end_of_wal;
 	XLogBeginRead(decoder->ctx->reader, MyReplicationSlot->data.restart_lsn);
-	decoder->snapshot_logged_at = start;
+	// A process that lives no longer than it takes to get here must leave its successor less to read again.
+	decoder->snapshot_logged_at = MyReplicationSlot->data.restart_lsn;
 	decoder->invalidated_at = GetXLogInsertRecPtr();
 	return decoder;
 }
@@ -108,8 +109,8 @@ LogStandbySnapshotNowAndThen(Decoder *decoder)
 {
 	if (Position(decoder) < decoder->snapshot_logged_at + kStandbySnapshotBytes)
 		return;
-	decoder->snapshot_logged_at = Position(decoder);
 	LogStandbySnapshot();
+	decoder->snapshot_logged_at = GetXLogInsertRecPtr();
 	ForgetMovesBefore(Moves(decoder->collector), MyReplicationSlot->data.restart_lsn);
 }
 

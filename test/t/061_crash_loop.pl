@@ -35,7 +35,7 @@ VACUUM FULL pgq_handler;
 VACUUM FULL pgq_active_handler;
 VACUUM FULL pgq_event_error;
 VACUUM FULL pgq_archive;
-VACUUM FULL pg_class;
+SELECT pg_sleep(0.3);
 EOF_SQL
 
 my $shapes = <<'EOF_SQL';
@@ -59,6 +59,7 @@ COMMIT;
 SELECT pgq_create_handler('dropped', 'short', filter => 'false');
 SELECT pgq_alter_handler('dropped', queue => 'fast');
 SELECT pgq_drop_handler('dropped');
+SELECT pg_sleep(0.3);
 EOF_SQL
 
 my $node = PgqLoad->create('crash');

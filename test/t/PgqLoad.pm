@@ -8,6 +8,7 @@ use FindBin;
 use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 use PgqNode;
 
 our @ISA = ('PgqNode');
@@ -123,7 +124,15 @@ sub lose_slot
 sub await_server
 {
     my ($self) = @_;
-    return $self->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') || die 'the server does not come back';
+    # The query is an argument: a psql that can't connect does not read what it is given, and that would be an error.
+    my @query = ('psql', '-XAt', '-d', $self->connstr('postgres'), '-c', 'SELECT NOT pg_is_in_recovery()');
+    for my $attempt (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+    {
+        my ($out) = run_command(\@query);
+        return if $out eq 't';
+        usleep(100_000);
+    }
+    die 'the server does not come back';
 }
 
 # Waits for all commits so far, with the load going on or not, and compares. Returns a hash of the report.
