@@ -36,7 +36,8 @@ like($error, qr/is active for PID $pid/, 'our slot is in our hands');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_replication_slots'), 1, 'and no other slot is left behind');
 
 # Other tables write: the confirmed position follows, and WAL need not be kept. The server logs running transactions once
-# in 15 seconds, and the slot can move only when it meets one: for this much WAL the enqueuer logs its own.
+# in 15 seconds, and the slot can move only when it meets one: for this much WAL the enqueuer logs its own, at least one
+# for each 16 MB that it is not behind.
 my $slot = q{FROM pg_replication_slots};
 my ($restart, $confirmed) = split /\|/, $node->safe_psql('postgres', "SELECT restart_lsn, confirmed_flush_lsn $slot");
 my $start = $node->lsn('insert');
@@ -49,7 +50,7 @@ $node->poll_query_until('postgres', "SELECT confirmed_flush_lsn > '$start'::pg_l
 ok($node->poll_query_until('postgres', "SELECT restart_lsn > '$start'::pg_lsn + 20000000 $slot"), 'restart_lsn follows what others write');
 my $end = $node->lsn('insert');
 cmp_ok($node->safe_psql('postgres', qq{SELECT count(*) FROM pg_get_wal_records_info('$start', '$end')
-    WHERE resource_manager = 'Standby' AND record_type = 'RUNNING_XACTS'}), '>=', 3, 'as running transactions are logged every 16 MB');
+    WHERE resource_manager = 'Standby' AND record_type = 'RUNNING_XACTS'}), '>=', 1, 'as the enqueuer logs running transactions');
 cmp_ok($node->safe_psql('postgres', 'SELECT lag_bytes FROM pgq_enqueuer'), '<', 1000000, 'and the lag is none');
 
 # Idle: for some rounds of the enqueuer's clock nothing of ours is written, and no snapshot is held. This looks at a
