@@ -72,32 +72,45 @@ DepartedOf(const Job &job)
 	return job.verified ? Departed::Verified : Departed::Unverified;
 }
 
-pg::Outcome
-Leave(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending)
+static pg::Outcome
+LeaveAndPromote(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending,
+				pg::Wait wait)
 {
 	Key key = CopyKey(job.key);
 	pg::Outcome outcome = MoveToArchive(tables, snapshot, job, ending);
 
 	pg::FaultPoint("before_promote");
 	if (outcome == pg::Outcome::Done && IsHead(job))
-		PromoteNext(tables.jobs, key, job.position, DepartedOf(job));
+		PromoteNext(tables.jobs, key, job.position, DepartedOf(job), wait);
 	pg::FaultPoint("after_promote");
 	return outcome;
 }
 
-// Locks the next job of the key if it will have to be promoted, without waiting.
-static pg::Outcome
-HoldNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
-		 Departed departed)
+pg::Outcome
+Leave(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending)
 {
-	if (!key.present || !FindNext(jobs, snapshot, key, position))
+	return LeaveAndPromote(tables, snapshot, job, ending, pg::Wait::Yes);
+}
+
+// Locks the next job of the key if it will have to be promoted, without waiting. Looks for it in a
+// snapshot taken while the head is locked: what is appended later can't count on the head, so it
+// doesn't wait.
+static pg::Outcome
+HoldNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed)
+{
+	if (!key.present)
 		return pg::Outcome::Done;
 
-	Job next = ReadJob(jobs.row);
-	if (!NeedsPromotion(next, departed))
-		return pg::Outcome::Done;
-	return pg::Lock(jobs, &next.tid, snapshot, LockTupleNoKeyExclusive, pg::Wait::No,
-					pg::Version::This);
+	Snapshot snapshot = pg::FreshSnapshot();
+	pg::Outcome outcome = pg::Outcome::Done;
+	if (FindNext(jobs, snapshot, key, position)) {
+		Job next = ReadJob(jobs.row);
+		if (NeedsPromotion(next, departed))
+			outcome = pg::Lock(jobs, &next.tid, snapshot, LockTupleNoKeyExclusive, pg::Wait::No,
+							   pg::Version::This);
+	}
+	UnregisterSnapshot(snapshot);
+	return outcome;
 }
 
 pg::Outcome
@@ -114,7 +127,7 @@ LeaveNoWait(const JobTables &tables, Snapshot snapshot, ItemPointerData tid, con
 	Job job = ReadJob(jobs.row);
 	if (IsHead(job)) {
 		Key key = CopyKey(job.key);
-		outcome = HoldNext(jobs, snapshot, key, job.position, DepartedOf(job));
+		outcome = HoldNext(jobs, key, job.position, DepartedOf(job));
 		if (outcome != pg::Outcome::Done)
 			return pg::Outcome::Busy;
 		outcome = hold(); // for the row: the lock is ours already
@@ -122,7 +135,7 @@ LeaveNoWait(const JobTables &tables, Snapshot snapshot, ItemPointerData tid, con
 			return outcome;
 		job = ReadJob(jobs.row);
 	}
-	return Leave(tables, snapshot, job, ending);
+	return LeaveAndPromote(tables, snapshot, job, ending, pg::Wait::No);
 }
 
 bool

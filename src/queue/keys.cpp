@@ -122,7 +122,7 @@ NeedsPromotion(const Job &next, Departed departed)
 
 static pg::Outcome
 TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
-			   Departed departed)
+			   Departed departed, pg::Wait wait)
 {
 	if (!FindNext(jobs, snapshot, key, position))
 		return pg::Outcome::Done;
@@ -133,26 +133,34 @@ TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 p
 	pg::StartChange(jobs);
 	pg::Set(jobs, column::kState, LetterDatum(State::Ready));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(departed == Departed::Verified));
-	return pg::Update(jobs, &next.tid, snapshot, pg::Wait::Yes);
+	if (wait == pg::Wait::Yes || next.state == State::Waiting)
+		return pg::Update(jobs, &next.tid, snapshot, pg::Wait::Yes);
+
+	pg::Outcome outcome = pg::UpdateNoWait(jobs, &next.tid, snapshot);
+	// Nobody needs an unverified job to be verified: that only spares dequeue a look.
+	return outcome == pg::Outcome::Busy ? pg::Outcome::Done : outcome;
 }
 
 void
 PromoteNextIn(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
 			  Departed departed)
 {
-	if (key.present && TryPromoteNext(jobs, snapshot, key, position, departed) != pg::Outcome::Done)
-		PromoteNext(jobs, key, position, departed);
+	constexpr pg::Wait kWait = pg::Wait::Yes;
+
+	if (key.present &&
+		TryPromoteNext(jobs, snapshot, key, position, departed, kWait) != pg::Outcome::Done)
+		PromoteNext(jobs, key, position, departed, kWait);
 }
 
 void
-PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed)
+PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed, pg::Wait wait)
 {
 	pg::Outcome outcome = key.present ? pg::Outcome::Changed : pg::Outcome::Done;
 
 	while (outcome != pg::Outcome::Done) {
 		CHECK_FOR_INTERRUPTS();
 		Snapshot snapshot = pg::FreshSnapshot();
-		outcome = TryPromoteNext(jobs, snapshot, key, position, departed);
+		outcome = TryPromoteNext(jobs, snapshot, key, position, departed, wait);
 		UnregisterSnapshot(snapshot);
 	}
 }

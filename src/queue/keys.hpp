@@ -20,9 +20,11 @@
 //    thereby a NO KEY UPDATE, and doesn't. A lock once taken moves along to later versions.
 // 4. Who deletes a head promotes the next job of its key, in a snapshot taken after the delete,
 // whatever the isolation
-//    level. A waiting next becomes ready. An unverified next becomes verified, always. If the next
-//    is being changed, the promoter waits and looks again: only a cancellation (or another
-//    promotion) can be changing it.
+//    level. A waiting next becomes ready. An unverified next becomes verified, which only spares
+//    dequeue a look. If the next is being changed, the promoter waits and looks again: only a
+//    cancellation (or another promotion) can be changing it. Who must not wait locks the head, then
+//    a waiting next, before he deletes; what is appended after that is unverified, and if somebody
+//    has it, it stays so.
 // 5. A cancelled head that was itself unverified may have had a predecessor: the job it promotes
 // becomes ready,
 //    unverified. The predecessor's leaving will verify it, or dequeue will.
@@ -68,9 +70,11 @@ enum class Departed { Verified, Unverified };
 bool NeedsPromotion(const Job &next, Departed departed);
 
 // Lets the next live job of the key after position go (rules 4 and 5). To be called after the head
-// at position has been deleted. Waits for a cancellation of the next job to be decided. Nothing to
-// do for a job without a key.
-void PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed);
+// at position has been deleted. Waits for a cancellation of the next job to be decided; with
+// Wait::No only if that job waits, so the caller must have locked it. Nothing to do for a job
+// without a key.
+void PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed,
+				 pg::Wait wait);
 
 // The same for many heads deleted before snapshot was taken, which must be newer than all the
 // deletes.
