@@ -3,7 +3,7 @@
  * README.md says what is modelled and what is not, and how this maps to the code. The file `configurations` lists the
  * sets of macros with which it is checked:
  *
- *   JOBS=n        jobs in the life of the key (at most 4)
+ *   JOBS=n        jobs in the life of the key (2 to 4)
  *   WORKERS=n     processes that dequeue and finish jobs
  *   CANCELLERS=n  processes that call pgq_cancel()
  *   CALLS=n       calls in one transaction of a worker or canceller, at most (default 1)
@@ -75,21 +75,27 @@ inline Forget() {
     seen.delayed = 0;
 }
 
-/* The variables of every process. */
+/* Variables of every process. */
 #define LOCALS \
     Shown seen;      /* in the snapshot of the call */ \
     byte left;       /* of the jobs in it, those still to be visited */ \
+    byte expired;    /*   and those that were leased */ \
     byte job;        /* the one that the call is about */ \
     byte target;     /* the next one of its key */ \
     byte outcome;    /* pg::Outcome */ \
     bool head, sure; /* what the deleted job was */ \
     bool current;    /* the hand-out is, or: the job is there */ \
+    byte calls;      /* of the transaction, so far */ \
     bool failed;     /* the transaction is to be rolled back */
+
+#define MayCall (calls < CALLS && !failed)
 
 inline EndCall() {
     d_step {
+        calls++;
         Forget();
         left = 0;
+        expired = 0;
         job = 0;
         target = 0;
         outcome = 0;
@@ -98,6 +104,15 @@ inline EndCall() {
         current = false;
     }
 }
+
+/* Whether there is a job of which this is true, a macro. What would find none is not started: it changes nothing. */
+#if JOBS == 2
+#define Some(is) (is(0) || is(1))
+#elif JOBS == 3
+#define Some(is) (is(0) || is(1) || is(2))
+#else
+#define Some(is) (is(0) || is(1) || is(2) || is(3))
+#endif
 
 /* Any one of the set's jobs, of which there is one. */
 inline Pick(set) {
@@ -110,8 +125,8 @@ inline Pick(set) {
 }
 
 /*
- * Waits for the row j until the condition holds. Transactions of one call never wait for each other in a circle. Those of
- * more than one can; the server then makes one of them fail: here, the one that closes the circle.
+ * Waits for the row j until the condition holds. Transactions of one call never wait for each other in a circle. Those
+ * of more than one can; the server then makes one of them fail: here, the one that closes the circle.
  */
 #define Await(condition, j) \
     if \
@@ -144,7 +159,7 @@ inline StartWaiting(j) {
     }
 }
 
-/* ---- keys.cpp ------------------------------------------------------------------------------------------------------ */
+/* ---- keys.cpp ---------------------------------------------------------------------------------------------------- */
 
 #ifdef MUT_PROMOTE_ONLY_WAITING
 #define NeedsPromotion(waits, unverified) (waits)
@@ -174,8 +189,9 @@ inline LookForNext(j) {
 }
 
 /*
- * PromoteNext, after j was deleted. patient: the caller may have to wait. The transaction can fail before it waits, which
- * for all others is the same as failing while it waits.
+ * PromoteNext, after j was deleted. patient: the caller may be made to wait. Who must not wait leaves an unverified job
+ * that somebody holds as it is. The transaction can fail before it waits, which for all others is the same as failing
+ * while it waits.
  */
 inline PromoteNext(j, patient) {
 #ifndef MUT_PROMOTE_IN_OLD_SNAPSHOT
@@ -185,17 +201,22 @@ inline PromoteNext(j, patient) {
     :: target == NONE -> break
     :: target != NONE -> failed = true; break
     :: target != NONE ->
-#ifdef MUT_PROMOTE_SKIPS_BUSY
-        if
-        :: !Stale(stale_next[me], target) && !MayChange(target) -> break
-        :: Stale(stale_next[me], target) || MayChange(target)
-        fi;
-#endif
         atomic {
-            d_step {
-                never_waits = patient || Stale(stale_next[me], target) || MayChange(target);
-                assert(never_waits);
-            };
+            if
+            :: Stale(stale_next[me], target) || MayChange(target)
+#ifdef MUT_PROMOTE_SKIPS_BUSY
+            :: else -> break
+#else
+#ifndef MUT_PROMOTE_AWAITS_UNVERIFIED
+            :: !patient && State(row[target]) == READY && !Stale(stale_next[me], target) && !MayChange(target) -> break
+#endif
+            :: else ->
+                d_step {
+                    never_waits = patient;
+                    assert(never_waits);
+                }
+#endif
+            fi;
             Await(Stale(stale_next[me], target) || MayChange(target), target);
             if
             :: failed -> break
@@ -213,7 +234,7 @@ inline PromoteNext(j, patient) {
     od
 }
 
-/* ---- archive.cpp --------------------------------------------------------------------------------------------------- */
+/* ---- archive.cpp ------------------------------------------------------------------------------------------------- */
 
 /* MoveToArchive of a row that may be deleted at once. What it was is read from the version that is deleted. */
 inline Delete(j) {
@@ -236,42 +257,40 @@ inline AfterDelete(j, patient) {
     fi
 }
 
-/* target: the next job after j that the snapshot of the call shows, if it needs promotion; and its lock. */
+/* Locks the job that PromoteNext will have to change. */
 inline HoldNext(j) {
-    d_step {
-        n = NONE;
-        for (k : 0 .. JOBS - 1) {
-            if
-            :: n == NONE && k > j && Has(seen.live, k) -> n = k;
-            :: else
-            fi
-        }
-        sure = Verified(View(j));
-        if
-        :: n == NONE -> target = NONE;
-        :: n != NONE && NeedsPromotion(Has(seen.waiting, n), Has(seen.unverified, n)) -> target = n;
-        :: else -> target = NONE;
-        fi
-    };
+    sure = Verified(View(j));
+    LookForNext(j);
     if
     :: target != NONE ->
-        LockNoWait(target, NO_KEY, stale_call[me]);
+        LockNoWait(target, NO_KEY, stale_next[me]);
         if
         :: outcome == IS_CHANGED -> outcome = BUSY;
         :: else
         fi
-    :: else
+    :: else -> outcome = DONE;
     fi
 }
 
 /* LeaveNoWait of the row that the snapshot of the call shows. */
 inline LeaveNoWait(j) {
+#ifdef MUT_NEXT_IS_HELD_FIRST
+    if
+    :: IsHead(View(j)) -> HoldNext(j)
+    :: else -> outcome = DONE;
+    fi;
+    if
+    :: outcome == DONE -> LockNoWait(j, FULL, stale_call[me])
+    :: else
+    fi;
+#else
     LockNoWait(j, FULL, stale_call[me]);
 #ifndef MUT_NEXT_IS_NOT_HELD
     if
     :: outcome == DONE && IsHead(View(j)) -> HoldNext(j)
     :: else
     fi;
+#endif
 #endif
     if
     :: outcome == DONE ->
@@ -284,32 +303,33 @@ inline LeaveNoWait(j) {
     fi
 }
 
-/* ---- timer.cpp ----------------------------------------------------------------------------------------------------- */
+/* ---- timer.cpp --------------------------------------------------------------------------------------------------- */
 
 /*
- * RunTimers, but for scheduled jobs: see Append. Left open is which jobs are due, in what order, and for which of them it
- * was the last attempt.
+ * RunTimers, but for scheduled jobs: see Append. Left open is which jobs are due, in what order, and for which of them
+ * it was the last attempt.
  */
 inline RunTimers() {
     d_step {
         Look();
         left = seen.leased | seen.delayed;
-        stale_call[me] = Watch(seen.live);
+        expired = seen.leased;
+        stale_call[me] = Watch(left);
+        Forget();
     };
     do
     :: left != 0 && !failed ->
         Pick(left);
         left = left & ~Bit(job);
         if
-        :: UpdateNoWait(job, ALL, READY, stale_call[me])
-        :: Has(seen.leased, job) -> LeaveNoWait(job)
+        :: UpdateNoWait(job, ALL, READY, stale_call[me]) /* MakeReady */
+        :: Has(expired, job) -> LeaveNoWait(job)
         fi
     :: break
-    od;
-    EndCall()
+    od
 }
 
-/* ---- append.cpp ---------------------------------------------------------------------------------------------------- */
+/* ---- append.cpp -------------------------------------------------------------------------------------------------- */
 
 /* last: the last job of the key in a snapshot taken now, or NONE. Nothing else is asked of the appender's snapshot. */
 inline Renew() {
@@ -326,7 +346,11 @@ inline Renew() {
 }
 
 inline Hold(j) {
+#ifdef MUT_HOLD_LOCKS_AT_ONCE
+    outcome = DONE;
+#else
     StandingOf(j, stale_append[me]);
+#endif
     if
     :: outcome == DONE ->
 #ifndef MUT_HOLD_TAKES_NO_LOCK
@@ -411,7 +435,6 @@ inline Append() {
     :: !current
     fi;
     added++;
-    EndCall()
 }
 
 /* CancelNow of a job that the enqueuer finds live, and ForgetAppended. */
@@ -424,6 +447,7 @@ inline CancelNow() {
     if
     :: seen.live != 0 ->
         Pick(seen.live);
+        Forget();
         LeaveNoWait(job)
     :: seen.live == 0
     fi;
@@ -431,12 +455,11 @@ inline CancelNow() {
     if
     :: outcome == DONE -> known = false; renew = true;
     :: else
-    fi;
+    fi
 #endif
-    EndCall()
 }
 
-/* ---- finish.cpp, lease.cpp ----------------------------------------------------------------------------------------- */
+/* ---- finish.cpp, lease.cpp --------------------------------------------------------------------------------------- */
 
 #define IsCurrent(j) (Live(View(j)) && Held(View(j)) && Holder(View(j)) == me)
 
@@ -456,7 +479,7 @@ inline FindCurrent(j) {
 }
 
 #ifdef MUT_COMPLETE_TAKES_ANY_VERSION
-#define Replaced(j) !Live(View(j))
+#define Replaced(j) (MayDelete(j) && !Live(row[j]))
 #else
 #define Replaced(j) Stale(stale_call[me], j)
 #endif
@@ -468,7 +491,7 @@ inline Complete(j) {
     :: !current -> break
     :: current ->
         atomic {
-            Await(Stale(stale_call[me], j) || MayDelete(j), j);
+            Await(Replaced(j) || MayDelete(j), j);
             if
             :: failed -> break
             :: !failed && Replaced(j) -> FindCurrent(j)
@@ -488,7 +511,7 @@ inline Complete(j) {
     fi
 }
 
-/* Fail with a retry, Release, Extend. */
+/* Fail with a retry, Release, Extend. A job that waits for its retry stays the head. */
 inline Change(j, keep, add) {
     FindCurrent(j);
     do
@@ -510,20 +533,14 @@ inline Change(j, keep, add) {
     od
 }
 
-/* ---- claim.cpp ----------------------------------------------------------------------------------------------------- */
+/* ---- claim.cpp --------------------------------------------------------------------------------------------------- */
 
+#ifdef DUE
+#define CanStart(j) IsHead(View(j))
+#else
+#define CanStart(j) (State(View(j)) == READY)
+#endif
 #define HasEarlier(j) ((seen.live & (Bit(j) - 1)) != 0)
-
-#if JOBS == 2
-#define SomeReady (State(View(0)) == READY || State(View(1)) == READY)
-#else
-#if JOBS == 3
-#define SomeReady (State(View(0)) == READY || State(View(1)) == READY || State(View(2)) == READY)
-#else
-#define SomeReady \
-    (State(View(0)) == READY || State(View(1)) == READY || State(View(2)) == READY || State(View(3)) == READY)
-#endif
-#endif
 
 /* Claim. Left open is how many jobs are wanted, and in what order those of a key come: their priorities may differ. */
 inline Claim() {
@@ -555,13 +572,13 @@ inline Claim() {
     od
 }
 
-/* ---- operations.cpp ------------------------------------------------------------------------------------------------ */
+/* ---- operations.cpp ---------------------------------------------------------------------------------------------- */
 
 #define IsThere(j) (Live(View(j)) || State(View(j)) == SCHEDULED)
 
 /*
- * Cancel, which locks the newest version, whatever the snapshot shows, and looks again if there is none. So the snapshot
- * and the lock can be one step.
+ * Cancel, which locks the newest version, whatever the snapshot shows, and looks again if there is none. So the
+ * snapshot and the lock can be one step.
  */
 inline Cancel(j) {
 #ifdef MUT_CANCEL_READS_SNAPSHOT
@@ -600,7 +617,7 @@ inline Cancel(j) {
     fi
 }
 
-/* ---- the processes ------------------------------------------------------------------------------------------------- */
+/* ---- the processes ----------------------------------------------------------------------------------------------- */
 
 #ifdef PLANNED
 #define PLANNED_ROW (JOBS - 1)
@@ -618,23 +635,23 @@ proctype Enqueuer(byte me) {
 
 end:
     do
-    :: d_step { next < JOBS || EXTRA > 0; at = next; Renew(); };
+    :: d_step { next < JOBS || (EXTRA > 0 && Some(IsThere)); at = next; Renew(); };
         do
-        :: at < JOBS && added < BATCH && !failed -> Append()
+        :: at < JOBS && added < BATCH && !failed -> Append(); EndCall()
 #ifdef TIMERS
-        :: extra < EXTRA && !failed -> extra++; RunTimers()
+        :: extra < EXTRA && !failed -> extra++; RunTimers(); EndCall()
 #endif
 #ifdef CANCEL_NOW
-        :: extra < EXTRA && !failed -> extra++; CancelNow()
+        :: extra < EXTRA && !failed -> extra++; CancelNow(); EndCall()
 #endif
-        :: added + extra > 0 -> break
+        :: calls > 0 -> break
         od;
         atomic {
             if
             :: !failed -> next = (at > next -> at : next); Commit()
             :: Abort()
             fi;
-            d_step { at = 0; added = 0; extra = 0; last = 0; known = false; renew = false; failed = false; }
+            d_step { at = 0; added = 0; extra = 0; last = 0; known = false; renew = false; calls = 0; failed = false; }
         }
     od
 }
@@ -644,30 +661,40 @@ proctype Worker(byte me) {
     byte hand; /* the jobs that it has in hand, or believes to have */
     byte kept; /* the same at the start of the transaction */
     byte lost; /* whose hand-out was found not to be current */
-    byte calls;
 
     do
     :: kept = hand;
+end:
         do
-        :: calls < CALLS && !failed ->
-end:        if
 #ifdef DUE
-            :: RunTimers(); if :: !failed -> Claim() :: failed fi
+        :: MayCall && Some(CanStart) ->
+            RunTimers();
+            if
+            :: !failed -> Claim()
+            :: failed
+            fi;
+            EndCall()
 #else
-            :: SomeReady -> Claim()
+        :: MayCall && Some(CanStart) -> Claim(); EndCall()
 #endif
-            :: hand != 0 -> Pick(hand); Complete(job)
+        :: MayCall && hand != 0 -> Pick(hand); Complete(job); EndCall()
 #ifdef RETRIES
-            :: hand != 0 -> Pick(hand); Change(job, ALL_BUT_HELD, DELAYED)
-            :: hand != 0 -> Pick(hand); Change(job, ALL_BUT_HELD, READY)
-            :: hand != 0 -> Pick(hand); Change(job, ALL, LEASED)
+        :: MayCall && hand != 0 ->
+            Pick(hand);
+            Change(job, ALL_BUT_HELD, DELAYED);
+#ifdef MUT_RETRY_LETS_GO
+            if
+            :: current && !failed -> PromoteNext(job, true)
+            :: else
+            fi;
+#endif
+            EndCall()
+        :: MayCall && hand != 0 -> Pick(hand); Change(job, ALL_BUT_HELD, READY); EndCall()
+        :: MayCall && hand != 0 -> Pick(hand); Change(job, ALL, LEASED); EndCall()
 #endif
 #ifdef MIXED
-            :: next > 0 -> Pick(Bit(next) - 1); Cancel(job)
+        :: MayCall && Some(IsThere) -> Pick(Bit(JOBS) - 1); Cancel(job); EndCall()
 #endif
-            fi;
-            calls++;
-            EndCall()
         :: calls > 0 -> break
         od;
         atomic {
@@ -682,21 +709,12 @@ end:        if
 
 proctype Canceller(byte me) {
     LOCALS
-    byte calls;
 
-end:
     do
     :: true ->
+end:
         do
-        :: calls < CALLS && !failed ->
-            atomic {
-                Pick(Bit(JOBS) - 1);
-                if
-                :: !IsThere(job)
-                :: else -> calls++; Cancel(job)
-                fi
-            };
-            EndCall()
+        :: MayCall && Some(IsThere) -> Pick(Bit(JOBS) - 1); Cancel(job); EndCall()
         :: calls > 0 -> break
         od;
         atomic {

@@ -20,7 +20,7 @@
 /* Work space within a step; no part of the state. */
 hidden byte i, k, m, n;
 
-/* ---- versions ------------------------------------------------------------------------------------------------------ */
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
 
 #define ABSENT    0
 #define SCHEDULED 1
@@ -53,7 +53,7 @@ byte row[JOBS];  /* the newest committed version */
 byte made[JOBS]; /* what changer makes of it */
 byte next;       /* the position of the next job */
 
-/* ---- locks --------------------------------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------------------------------- */
 
 #define FREE    0
 #define NO_KEY  1 /* locked FOR NO KEY UPDATE */
@@ -75,10 +75,11 @@ byte share_old[JOBS]; /* those that locked only the version which changer had re
 
 /* The row for which a transaction waits, plus 1, or 0; and whom it waits for there. */
 byte awaits[PROCESSES + 1];
-#define BlockerOf(p, j) ((changer[j] != 0 && changer[j] != (p)) -> changer[j] : (share[j] & Bit(ENQUEUER) -> ENQUEUER : 0))
+#define BlockerOf(p, j) \
+    ((changer[j] != 0 && changer[j] != (p)) -> changer[j] : (share[j] & Bit(ENQUEUER) -> ENQUEUER : 0))
 #define ENQUEUER 1
 
-/* ---- snapshots ----------------------------------------------------------------------------------------------------- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 #define MadeByMe(j) (changer[j] == me && how[j] >= CHANGED)
 
@@ -113,7 +114,7 @@ inline EndSnapshots() {
     stale_next[me] = 0;
 }
 
-/* ---- what a replayed counterexample prints --------------------------------------------------------------------------- */
+/* ---- what a replayed counterexample prints ----------------------------------------------------------------------- */
 
 inline SayVersion(version) {
     if
@@ -131,11 +132,11 @@ inline SayVersion(version) {
     fi
 }
 
-/* ---- what must be true --------------------------------------------------------------------------------------------- */
+/* ---- what must be true ------------------------------------------------------------------------------------------- */
 
 /* Named so that spin's message says what is violated. */
 hidden byte first_does_not_wait, others_are_no_heads, one_is_held;
-hidden byte no_deadlock, no_earlier_job_is_live, hand_out_is_current, never_waits;
+hidden byte jobs_are_left, no_deadlock, no_earlier_job_is_live, hand_out_is_current, never_waits;
 
 /*
  * True of each committed state, so also when no transaction is open: the first job of the key does not wait. So it can
@@ -163,6 +164,11 @@ inline CheckCommitted() {
     }
     one_is_held = n <= 1;
     assert(one_is_held);
+#ifdef MUT_NONE
+    /* Not a rule: the model must be able to come to its end. */
+    jobs_are_left = m != NONE || next < JOBS;
+    assert(jobs_are_left);
+#endif
 }
 
 /* When a job is handed out, every earlier one is gone, but for what this very transaction has deleted. */
@@ -177,7 +183,7 @@ inline CheckStart(j) {
     fi
 }
 
-/* ---- the end of a transaction -------------------------------------------------------------------------------------- */
+/* ---- the end of a transaction ------------------------------------------------------------------------------------ */
 
 inline Unlock(j) {
     if
@@ -202,7 +208,10 @@ inline Commit() {
             Unlock(i);
         }
         EndSnapshots();
-        printf("%d: commits\n", me);
+        if
+        :: m != 0 -> printf("%d: commits\n", me);
+        :: else
+        fi;
         for (i : 1 .. PROCESSES) {
             Mark(stale_append[i], m);
             Mark(stale_call[i], m);
@@ -226,7 +235,7 @@ inline Abort() {
     }
 }
 
-/* ---- changing and locking rows ------------------------------------------------------------------------------------- */
+/* ---- changing and locking rows ----------------------------------------------------------------------------------- */
 
 /* Updates the row; within a d_step, and when MayChange. */
 inline Make(j, keep, add) {
@@ -256,18 +265,20 @@ inline Remove(j) {
     MarkMine(j);
 }
 
+#define NoLockOn(j) (share[j] == 0 && share_old[j] == 0 && (changer[j] == 0 || MadeByMe(j)))
+
 /*
- * UpdateNoWait(). Unless it is stale, the snapshot shows View(j), of which the new version is made. The update that takes
- * any lock for Busy changes nothing then, so it is one step with the lock that follows.
+ * UpdateNoWait(). Unless it is stale, the snapshot shows View(j), of which the new version is made. The update that
+ * takes any lock for Busy changes nothing then, so it is one step with the lock that follows.
  */
 inline UpdateNoWait(j, keep, add, stale) {
     d_step {
         if
         :: Stale(stale, j) -> outcome = IS_CHANGED;
-        :: !Stale(stale, j) && share[j] == 0 && share_old[j] == 0 && (changer[j] == 0 || MadeByMe(j)) ->
+        :: !Stale(stale, j) && NoLockOn(j) ->
             Make(j, keep, add);
             outcome = DONE;
-        :: !Stale(stale, j) && MayChange(j) && !(share[j] == 0 && share_old[j] == 0 && (changer[j] == 0 || MadeByMe(j))) ->
+        :: !Stale(stale, j) && !NoLockOn(j) && MayChange(j) ->
             changer[j] = me;
             how[j] = (how[j] < NO_KEY -> NO_KEY : how[j]);
             printf("%d: locks job %d\n", me, j);
