@@ -11,6 +11,7 @@ readonly packages=(
     "postgresql-$pg_version"
     "postgresql-$pg_version-pgtap"
     "postgresql-server-dev-$pg_version"
+    spin
 )
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
