@@ -10,7 +10,7 @@ extern "C" {
 namespace pgq_ext::settings {
 
 int expression_timeout = 5000;
-int decoding_work_mem = 16384;
+int decoding_work_mem = 4096;
 
 void
 Define()
@@ -22,7 +22,7 @@ Define()
 							GUC_UNIT_MS, nullptr, nullptr, nullptr);
 	DefineCustomIntVariable(
 		"pgq_ext.decoding_work_mem",
-		"Sets the memory for a transaction that is being decoded, before it is spilled to disk.",
+		"Sets the memory for transactions that are being decoded, before the largest goes to disk.",
 		nullptr, &decoding_work_mem, decoding_work_mem, 64, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB,
 		nullptr, nullptr, nullptr);
 	MarkGUCPrefixReserved("pgq_ext");

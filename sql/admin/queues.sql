@@ -8,17 +8,17 @@ SELECT q.queue, q.max_attempts, q.lease, q.backoff, q.max_backoff,
   FROM @extschema@.pgq_queue q
   LEFT JOIN (SELECT j.queue,
                     count(*) FILTER (WHERE j.state = 'r') AS ready,
-                    count(*) FILTER (WHERE j.state = 'w') AS waiting,
+                    count(*) FILTER (WHERE j.state IN ('w', 'p')) AS waiting,
                     count(*) FILTER (WHERE j.state IN ('d', 's')) AS delayed,
                     count(*) FILTER (WHERE j.state = 'l') AS running,
-                    min(j.visible_at) FILTER (WHERE j.state IN ('r', 'w')) AS oldest
+                    min(j.visible_at) FILTER (WHERE j.state IN ('r', 'w', 'p')) AS oldest
                FROM @extschema@.pgq_job j GROUP BY j.queue) live ON live.queue = q.queue
  CROSS JOIN LATERAL (SELECT count(*) AS failed FROM @extschema@.pgq_archive a
                       WHERE a.queue = q.queue AND a.status = 'f') dead;
 
 COMMENT ON VIEW @extschema@.pgq_queues IS 'the queues, their settings, and what is in them';
 COMMENT ON COLUMN @extschema@.pgq_queues.ready IS 'jobs that can be dequeued';
-COMMENT ON COLUMN @extschema@.pgq_queues.waiting IS 'jobs behind another one of their key';
+COMMENT ON COLUMN @extschema@.pgq_queues.waiting IS 'jobs behind another one of their key, or behind a large transaction that is being converted';
 COMMENT ON COLUMN @extschema@.pgq_queues.delayed IS 'jobs that are not due: between attempts, or enqueued for later';
 COMMENT ON COLUMN @extschema@.pgq_queues.running IS 'jobs in a worker''s hands';
 COMMENT ON COLUMN @extschema@.pgq_queues.failed IS 'dead letters';

@@ -4,6 +4,7 @@ CREATE SEQUENCE @extschema@.pgq_job_id_seq;
 COMMENT ON SEQUENCE @extschema@.pgq_job_id_seq IS 'job ids, for jobs of events and of pgq_enqueue alike';
 
 -- state: 's' scheduled  not due yet and without a place in its key; becomes ready or waiting when due
+--        'p' parked     has its position, but no place in its key before a large transaction has been converted
 --        'r' ready      head of its key (or without one), can be claimed
 --        'w' waiting    behind another live job of its key
 --        'd' delayed    head of its key, not due yet: between attempts
@@ -20,7 +21,7 @@ CREATE TABLE @extschema@.pgq_job (
     priority          int         NOT NULL,
     attempt           int         NOT NULL,
     failures          int         NOT NULL,
-    state             "char"      NOT NULL CHECK (state IN ('s', 'r', 'w', 'd', 'l')),
+    state             "char"      NOT NULL CHECK (state IN ('s', 'p', 'r', 'w', 'd', 'l')),
     held              boolean     NOT NULL,
     verified          boolean     NOT NULL,
     queue             text COLLATE "C" NOT NULL,
@@ -33,7 +34,8 @@ CREATE TABLE @extschema@.pgq_job (
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
         vacuum_truncate = off);
 CREATE INDEX pgq_job_ready ON @extschema@.pgq_job (queue, priority, position) WHERE state = 'r';
-CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WHERE key_hash IS NOT NULL AND state <> 's';
+CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WHERE key_hash IS NOT NULL AND state NOT IN ('s', 'p');
+CREATE INDEX pgq_job_parked ON @extschema@.pgq_job (position) WHERE state = 'p';
 CREATE INDEX pgq_job_timer ON @extschema@.pgq_job (visible_at) WHERE state IN ('l', 'd', 's');
 COMMENT ON TABLE @extschema@.pgq_job IS 'live jobs; only the enqueuer adds rows, in commit order';
 

@@ -15,6 +15,20 @@ CREATE TABLE @extschema@.pgq_progress (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which the WAL has become jobs';
 
+-- One row for each large transaction of which pieces are still to be converted. It committed before last_lsn, at commit_lsn;
+-- the first rows_converted of its events and requests are done. Its jobs have positions from first_position to below
+-- end_position, which leaves out some; next_position is for the next one. xids are its own and its subtransactions', NULL
+-- when too many: converted does not show them.
+CREATE TABLE @extschema@.pgq_large_transaction (
+    first_position bigint PRIMARY KEY,
+    next_position  bigint NOT NULL,
+    end_position   bigint NOT NULL,
+    rows_converted bigint NOT NULL,
+    commit_lsn     pg_lsn NOT NULL,
+    xids           bigint[]
+) WITH (fillfactor = 50);
+COMMENT ON TABLE @extschema@.pgq_large_transaction IS 'large transactions that are being converted in pieces';
+
 CREATE TABLE @extschema@.pgq_event_error (
     error_id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     handler     text COLLATE "C" NOT NULL,

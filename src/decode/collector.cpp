@@ -1,37 +1,17 @@
 // From decoded changes to a batch of events: see collector.hpp.
 #include "decode/collector.hpp"
 
+#include "decode/collector_state.hpp"
+#include "decode/handler_row.hpp"
 #include "pg/compat.hpp"
 
 extern "C" {
 #include "access/heaptoast.h"
-#include "catalog/partition.h"
-#include "executor/spi.h"
-#include "utils/hsearch.h"
 #include "utils/inval.h"
+#include "utils/resowner.h"
 }
 
 namespace pgq_ext::decode {
-
-struct SourceEntry {
-	Oid relid; // hash key
-	Source *source; // nullptr: not captured
-};
-
-struct Collector {
-	MemoryContext context;
-	OwnTables own;
-	Batch *batch;
-	List *handlers; // active, of Handler *
-	bool tables_changed;
-	HTAB *sources; // by relid, of the present batch; nullptr: build anew
-	PartitionMoves moves;
-
-	// Of the transaction that is being replayed.
-	Run *run;      // nullptr: the next row starts one
-	bool touched;  // something of it is in the batch
-	List *pending;  // HandlerChange *, in force when it ends
-};
 
 static Collector *invalidated; // the process has one collector; relcache callbacks have no way to pass it
 
@@ -50,9 +30,11 @@ NewCollector(const OwnTables &own, Batch *batch)
 	Collector *collector = (Collector *)palloc0(sizeof(Collector));
 
 	collector->context = CurrentMemoryContext;
+	collector->owner = CurrentResourceOwner;
 	collector->own = own;
 	collector->batch = batch;
 	collector->tables_changed = true;
+	collector->generation = 1;
 	collector->moves = NewPartitionMoves();
 	if (invalidated == nullptr)
 		CacheRegisterRelcacheCallback(RelcacheCallback, (Datum)0);
@@ -90,7 +72,8 @@ TakeTablesChanged(Collector *collector)
 void
 ForgetSources(Collector *collector)
 {
-	collector->sources = nullptr;
+	collector->sources.entries = nullptr;
+	collector->generation++;
 	collector->run = nullptr;
 }
 
@@ -100,96 +83,30 @@ Moves(Collector *collector)
 	return &collector->moves;
 }
 
-static Source *
-BuildSource(Collector *collector, Relation relation)
+void
+ResumeBehind(Collector *collector, XLogRecPtr converted, const XLogRecPtr *unfinished, int nunfinished)
 {
-	Oid relid = RelationGetRelid(relation);
-	List *captured = list_make1_oid(relid);
-	List *handlers = NIL;
-	ListCell *lc;
+	Size size = Max(1, nunfinished) * sizeof(XLogRecPtr);
 
-	if (relation->rd_rel->relispartition)
-		captured = list_concat(captured, get_partition_ancestors(relid));
-	foreach (lc, collector->handlers) {
-		Handler *handler = (Handler *)lfirst(lc);
-		if (list_member_oid(captured, handler->source))
-			handlers = lappend(handlers, handler);
-	}
-	if (handlers == NIL && relid != collector->own.request)
-		return nullptr;
-
-	Source *source = (Source *)palloc0(sizeof(Source));
-	source->relid = relid;
-	source->requests = relid == collector->own.request;
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	source->nhandlers = list_length(handlers);
-	source->handlers = (Handler **)palloc0(Max(1, source->nhandlers) * sizeof(Handler *));
-	foreach (lc, handlers)
-		source->handlers[foreach_current_index(lc)] = (Handler *)lfirst(lc);
-	return source;
+	collector->converted = converted;
+	collector->unfinished = (XLogRecPtr *)MemoryContextAlloc(collector->context, size);
+	memcpy(collector->unfinished, unfinished, nunfinished * sizeof(XLogRecPtr));
+	collector->nunfinished = nunfinished;
 }
 
-static HTAB *
-NewSources(MemoryContext context)
+bool
+IsUnfinished(const Collector *collector, const ReorderBufferTXN *txn)
 {
-	HASHCTL ctl = {};
-
-	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(SourceEntry);
-	ctl.hcxt = context;
-	return hash_create("pgq_ext sources", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	for (int i = 0; i < collector->nunfinished; i++)
+		if (collector->unfinished[i] == txn->final_lsn)
+			return true;
+	return false;
 }
 
-Source *
-SourceFor(Collector *collector, Relation relation)
+bool
+IsConverted(const Collector *collector, const ReorderBufferTXN *txn)
 {
-	Oid relid = RelationGetRelid(relation);
-	bool found;
-
-	if (collector->sources == nullptr)
-		collector->sources = NewSources(collector->batch->context);
-	SourceEntry *entry = (SourceEntry *)hash_search(collector->sources, &relid, HASH_ENTER, &found);
-	if (!found) {
-		entry->source = nullptr;
-		MemoryContext old = MemoryContextSwitchTo(collector->batch->context);
-		Source *source = BuildSource(collector, relation);
-		MemoryContextSwitchTo(old);
-		if (collector->sources == nullptr) // invalidated while looking for ancestors
-			return source;
-		entry->source = source;
-	}
-	return entry->source;
-}
-
-// A row of pgq_handler, in the collector's memory.
-static Handler *
-HandlerFromRow(Collector *collector, TupleDesc desc, HeapTuple row)
-{
-	MemoryContext old = MemoryContextSwitchTo(collector->context);
-	Handler *handler = (Handler *)palloc0(sizeof(Handler));
-	bool isnull;
-
-	auto column = [&](const char *name) {
-		Datum value = heap_getattr(row, SPI_fnumber(desc, name), desc, &isnull);
-		return value;
-	};
-	handler->id = DatumGetInt64(column("handler_id"));
-	handler->name = TextDatumGetCString(column("handler"));
-	handler->queue = TextDatumGetCString(column("queue"));
-	handler->source = DatumGetObjectId(column("source"));
-	handler->rule = DatumGetObjectId(column("rule"));
-	handler->owner = DatumGetObjectId(column("owner"));
-	column("retired_xid");
-	handler->retired = !isnull;
-	MemoryContextSwitchTo(old);
-	return handler;
-}
-
-// A handler that was restored from a dump does not apply before it is adopted, which inserts it anew.
-static bool
-IsDetached(TupleDesc desc, HeapTuple row)
-{
-	return heap_attisnull(row, SPI_fnumber(desc, "created_xid"), desc);
+	return txn->final_lsn < collector->converted && !IsUnfinished(collector, txn);
 }
 
 static Handler *
@@ -206,52 +123,82 @@ ActiveOrPending(Collector *collector, int64 id)
 	return nullptr;
 }
 
-static void
-CollectHandlerChange(Collector *collector, TupleDesc desc, HeapTuple row, bool inserted)
+void
+NoteHandler(Collector *collector, const Handler &row, bool inserted)
 {
-	Handler *handler = HandlerFromRow(collector, desc, row);
-	bool retired = handler->retired;
-
-	if (!inserted) {
-		Handler *known = ActiveOrPending(collector, handler->id);
-		if (!retired || known == nullptr)
-			return;
-		handler = known;
-	}
 	MemoryContext old = MemoryContextSwitchTo(collector->context);
-	HandlerChange *change = (HandlerChange *)palloc0(sizeof(HandlerChange));
-	change->handler = handler;
-	change->retired = retired;
-	collector->pending = lappend(collector->pending, change);
+	Handler *handler = inserted ? CopyHandler(row) : row.retired ? ActiveOrPending(collector, row.id) : nullptr;
+
+	if (handler != nullptr) {
+		HandlerChange *change = (HandlerChange *)palloc0(sizeof(HandlerChange));
+		change->handler = handler;
+		change->retired = row.retired;
+		collector->pending = lappend(collector->pending, change);
+	}
 	MemoryContextSwitchTo(old);
 }
 
-void
-CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,
-			  ReorderBufferChange *change)
+Handler *
+ChangedHandler(Relation relation, ReorderBufferChange *change)
 {
-	bool inserted = change->action == REORDER_BUFFER_CHANGE_INSERT;
 	HeapTuple row = pg::DecodedNewTuple(change);
+	TupleDesc desc = RelationGetDescr(relation);
 
-	if (RelationGetRelid(relation) == collector->own.handler) {
-		if (row != nullptr && !IsDetached(RelationGetDescr(relation), row))
-			CollectHandlerChange(collector, RelationGetDescr(relation), row, inserted);
-		return;
-	}
-	if (IsMovedRow(&collector->moves, relation, change) || !inserted || row == nullptr)
-		return;
+	return row != nullptr && !IsDetached(desc, row) ? HandlerFromRow(desc, row) : nullptr;
+}
 
-	Source *source = SourceFor(collector, relation);
+HeapTuple
+InsertedRow(Collector *collector, Relation relation, ReorderBufferChange *change)
+{
+	bool moved = IsMovedRow(&collector->moves, relation, change);
+
+	return !moved && change->action == REORDER_BUFFER_CHANGE_INSERT ? pg::DecodedNewTuple(change) : nullptr;
+}
+
+HeapTuple
+Flat(HeapTuple row, Relation relation)
+{
+	return HeapTupleHasExternal(row) ? toast_flatten_tuple(row, RelationGetDescr(relation)) : row;
+}
+
+void
+CollectBegin(Collector *collector, ReorderBufferTXN *txn)
+{
+	collector->passed_over = IsConverted(collector, txn);
+	collector->large =
+		IsUnfinished(collector, txn) ? NewLarge(collector->context, collector->owner) : nullptr;
+}
+
+static void
+CollectRow(Collector *collector, ReorderBufferTXN *txn, Relation relation, HeapTuple row)
+{
+	bool requests = RelationGetRelid(relation) == collector->own.request;
+	Source *source = FindSource(&collector->sources, collector->batch->context, relation, requests, collector->handlers);
+
 	if (source == nullptr)
 		return;
 	if (collector->run == nullptr || collector->run->source != source)
-		collector->run =
-			AddRun(collector->batch, source, txn->final_lsn, txn->xact_time.commit_time);
-	// The reorder buffer frees the TOAST chunks it assembled after this callback.
-	if (HeapTupleHasExternal(row))
-		row = toast_flatten_tuple(row, RelationGetDescr(relation));
-	AddRow(collector->batch, collector->run, row);
+		collector->run = AddRun(collector->batch, source, txn->final_lsn, txn->xact_time.commit_time);
+	AddRow(collector->batch, collector->run, Flat(row, relation));
 	collector->touched = true;
+}
+
+void
+CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation, ReorderBufferChange *change)
+{
+	if (collector->passed_over)
+		return;
+	if (collector->large != nullptr) {
+		KeepChange(collector, collector->large, relation, change);
+	} else if (RelationGetRelid(relation) == collector->own.handler) {
+		Handler *handler = ChangedHandler(relation, change);
+		if (handler != nullptr)
+			NoteHandler(collector, *handler, change->action == REORDER_BUFFER_CHANGE_INSERT);
+	} else {
+		HeapTuple row = InsertedRow(collector, relation, change);
+		if (row != nullptr)
+			CollectRow(collector, txn, relation, row);
+	}
 }
 
 static void
@@ -273,18 +220,29 @@ ApplyHandlerChange(Collector *collector, HandlerChange *change)
 }
 
 void
-CollectCommit(Collector *collector, ReorderBufferTXN *txn)
+ApplyHandlerChanges(Collector *collector)
 {
 	ListCell *lc;
 
-	if (collector->touched || collector->pending != NIL)
-		AddXid(collector->batch, txn->xid);
 	foreach (lc, collector->pending)
 		ApplyHandlerChange(collector, (HandlerChange *)lfirst(lc));
 	if (collector->pending != NIL)
 		ForgetSources(collector);
 	list_free_deep(collector->pending);
 	collector->pending = NIL;
+}
+
+void
+CollectCommit(Collector *collector, ReorderBufferTXN *txn)
+{
+	if (collector->large != nullptr) {
+		HandOver(collector, collector->large, txn);
+	} else {
+		if (collector->touched || collector->pending != NIL)
+			AddXid(collector->batch, txn->xid);
+		ApplyHandlerChanges(collector);
+	}
+	collector->large = nullptr;
 	collector->run = nullptr;
 	collector->touched = false;
 	EndMoves(&collector->moves);

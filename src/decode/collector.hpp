@@ -1,7 +1,8 @@
 // Which tables are captured at the stream's position, and what becomes of their decoded changes.
 //
 // The output plugin hands every change of a transaction that committed to the collector; it keeps the rows inserted into
-// captured tables, and follows pgq_handler, so that a handler applies from the commit after its definition on.
+// captured tables, and follows pgq_handler, so that a handler applies from the commit after its definition on. Of a large
+// transaction, which comes while it is running, all rows inserted are kept in a file of its own: see large.hpp.
 // Its functions run inside the plugin's callbacks, under a historic snapshot: no SQL, and nothing of theirs may be left
 // in the memory of the callback's transaction.
 #pragma once
@@ -41,13 +42,21 @@ void ForgetSources(Collector *collector);
 // The cross-partition UPDATEs it knows of; the reader of the WAL notes them there.
 PartitionMoves *Moves(Collector *collector);
 
-// The callbacks' side: one change of a committed transaction, then its end.
-void CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation,
-				   ReorderBufferChange *change);
+// What was committed before converted has been converted, and is passed over when it is read again; but for the transactions
+// that committed at one of the positions in unfinished, of which a part is still to be done.
+void ResumeBehind(Collector *collector, XLogRecPtr converted, const XLogRecPtr *unfinished, int nunfinished);
+
+// The callbacks' side: one committed transaction after the other, change by change, from its begin to its commit.
+void CollectBegin(Collector *collector, ReorderBufferTXN *txn);
+void CollectChange(Collector *collector, ReorderBufferTXN *txn, Relation relation, ReorderBufferChange *change);
 void CollectCommit(Collector *collector, ReorderBufferTXN *txn);
 
-// The source for rows of relation (with ancestors when it is a partition), or nullptr when nobody captures it.
-// Also used by the catch-up, outside decoding. Belongs to the batch.
-Source *SourceFor(Collector *collector, Relation relation);
+// And those transactions that are streamed while they run, in several stretches of changes. txn of an abort may be one of
+// its subtransactions; everything else is called with the transaction itself.
+void CollectStreamStart(Collector *collector, ReorderBufferTXN *txn);
+void CollectStreamed(Collector *collector, ReorderBufferTXN *txn, Relation relation, ReorderBufferChange *change);
+void CollectStreamStop(Collector *collector, ReorderBufferTXN *txn);
+void CollectStreamAbort(Collector *collector, ReorderBufferTXN *txn);
+void CollectStreamCommit(Collector *collector, ReorderBufferTXN *txn);
 
 } // namespace pgq_ext::decode

@@ -52,14 +52,14 @@ CreateContext(MemoryContext context, XLogRecPtr start)
 }
 
 Decoder *
-StartDecoding(Collector *collector, XLogRecPtr start, const char *converted)
+StartDecoding(Collector *collector, XLogRecPtr start, XLogRecPtr known_at, const char *converted)
 {
 	Decoder *decoder = (Decoder *)palloc0(sizeof(Decoder));
 
 	decoder->context = CurrentMemoryContext;
 	decoder->owner = CurrentResourceOwner;
 	decoder->collector = collector;
-	decoder->open = NewOpenXids(start, converted);
+	decoder->open = NewOpenXids(known_at, converted);
 
 	// Inside a transaction: outside one the server would mark this process as one that only decodes, and VACUUM would
 	// no longer respect the snapshots that it writes jobs with.
@@ -138,7 +138,7 @@ ReadUntilFull(Decoder *decoder, Batch *batch)
 		CurrentResourceOwner = decoder->owner;
 		batch->end = Position(decoder);
 		LogStandbySnapshotNowAndThen(decoder);
-		if (batch->nrows >= kMaxBatchRows)
+		if (batch->nrows >= kMaxBatchRows || batch->large != nullptr)
 			return false;
 	}
 }

@@ -11,9 +11,9 @@ namespace pgq_ext::decode {
 struct Decoder;
 
 // Starts decoding at the transactions that commit after start. The process must hold the slot (AcquireSlot), and
-// start must not be before the slot's confirmed position. converted is what Converted told there, if that is known. Lives
-// in the current memory context.
-Decoder *StartDecoding(Collector *collector, XLogRecPtr start, const char *converted);
+// start must not be before the slot's confirmed position. converted is what Converted told at known_at, which is start or
+// behind it; nullptr if that is not known. Lives in the current memory context.
+Decoder *StartDecoding(Collector *collector, XLogRecPtr start, XLogRecPtr known_at, const char *converted);
 
 // Reads on until the batch is full or the flushed WAL has been read: true in the latter case.
 bool ReadWal(Decoder *decoder, Batch *batch);

@@ -46,6 +46,8 @@ struct HandlerChange {
 	bool retired;
 };
 
+struct Large;
+
 struct Batch {
 	MemoryContext context; // everything below; reset with the batch
 	Tuplestorestate *rows; // of all runs, in order
@@ -54,6 +56,7 @@ struct Batch {
 	List *handler_changes; // of HandlerChange *
 	TransactionId *xids;   // transactions whose commits must be visible before the batch is written
 	int nxids, max_xids;
+	Large *large;   // the last transaction of the batch, when it is to be converted in pieces; nullptr: none
 	XLogRecPtr end; // everything committed before it is in this batch or an earlier one
 };
 
@@ -61,7 +64,7 @@ struct Batch {
 inline bool
 IsEmpty(const Batch &batch)
 {
-	return batch.nrows == 0 && batch.handler_changes == NIL;
+	return batch.nrows == 0 && batch.handler_changes == NIL && batch.large == nullptr;
 }
 
 // Makes an empty batch under parent. owner must outlive it: it holds the tuplestore's temporary files.

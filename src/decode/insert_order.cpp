@@ -97,9 +97,29 @@ AddRecord(void *argument, XLogReaderState *record)
 	}
 }
 
-InsertOrder *
-ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const pg::RelFileLocator *files, int nfiles)
+// The tables' files.
+static pg::RelFileLocator *
+FilesOf(const List *tables, int *nfiles)
 {
+	auto *files = (pg::RelFileLocator *)palloc(Max(1, list_length(tables)) * sizeof(pg::RelFileLocator));
+	ListCell *lc;
+
+	*nfiles = 0;
+	foreach (lc, tables) {
+		Relation relation = try_relation_open(lfirst_oid(lc), AccessShareLock);
+		if (relation == nullptr)
+			continue;
+		files[(*nfiles)++] = pg::RelationLocator(relation);
+		relation_close(relation, NoLock);
+	}
+	return files;
+}
+
+InsertOrder *
+ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const List *tables)
+{
+	int nfiles;
+	const pg::RelFileLocator *files = FilesOf(tables, &nfiles);
 	InsertOrder *order = (InsertOrder *)palloc0(sizeof(InsertOrder));
 	HASHCTL ctl = {};
 

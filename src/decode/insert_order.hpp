@@ -14,9 +14,9 @@ namespace pgq_ext::decode {
 
 struct InsertOrder;
 
-// Reads the inserts with from <= LSN < to into these files; in the current memory context.
-// nullptr when the WAL from there on is no longer (completely) there.
-InsertOrder *ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const pg::RelFileLocator *files, int nfiles);
+// Reads the inserts with from <= LSN < to into these tables (oids), which keep their files until the transaction ends; in the
+// current memory context. nullptr when the WAL from there on is no longer (completely) there.
+InsertOrder *ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const List *tables);
 
 // In place of a position: an UPDATE has moved the row here from another partition.
 constexpr XLogRecPtr kMovedHere = PG_UINT64_MAX;

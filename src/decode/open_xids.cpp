@@ -221,4 +221,48 @@ SnapshotOf(const OpenXids *open)
 	return text.data;
 }
 
+// Makes it open again.
+static void
+Reopen(OpenXids *open, TransactionId xid)
+{
+	int i = Find(open, xid);
+
+	if (i < open->n && open->xids[i] == xid)
+		return;
+	Add(open, xid);
+	memmove(open->xids + i + 1, open->xids + i, (open->n - 1 - i) * sizeof(TransactionId));
+	open->xids[i] = xid;
+}
+
+static char *
+TakeSnapshot(OpenXids *open)
+{
+	char *snapshot = SnapshotOf(open);
+
+	if (open->xids != nullptr)
+		pfree(open->xids);
+	pfree(open);
+	return snapshot;
+}
+
+char *
+WithOpen(const char *snapshot, const TransactionId *xids, int nxids)
+{
+	OpenXids *open = NewOpenXids(InvalidXLogRecPtr, snapshot);
+
+	for (int i = 0; i < nxids; i++)
+		Reopen(open, xids[i]);
+	return TakeSnapshot(open);
+}
+
+char *
+WithEnded(const char *snapshot, const TransactionId *xids, int nxids)
+{
+	OpenXids *open = NewOpenXids(InvalidXLogRecPtr, snapshot);
+
+	for (int i = 0; i < nxids; i++)
+		End(open, xids[i]);
+	return TakeSnapshot(open);
+}
+
 } // namespace pgq_ext::decode

@@ -26,6 +26,10 @@ void NoteRecord(OpenXids *open, XLogReaderState *record);
 // context; nullptr when not known, or too much to be recorded with each batch.
 char *SnapshotOf(const OpenXids *open);
 
+// The same snapshot (its text; nullptr stays nullptr), but for these xids: as if they had not ended, or had.
+char *WithOpen(const char *snapshot, const TransactionId *xids, int nxids);
+char *WithEnded(const char *snapshot, const TransactionId *xids, int nxids);
+
 // Whether the transaction had ended at the position. It must not be further away than xids can be compared.
 bool HasEnded(const OpenXids *open, TransactionId xid);
 

@@ -30,8 +30,9 @@ Startup(LogicalDecodingContext *, OutputPluginOptions *options, bool)
 }
 
 static void
-Begin(LogicalDecodingContext *, ReorderBufferTXN *)
+Begin(LogicalDecodingContext *, ReorderBufferTXN *txn)
 {
+	CollectBegin(collector, txn);
 }
 
 static void
@@ -45,6 +46,36 @@ static void
 Commit(LogicalDecodingContext *, ReorderBufferTXN *txn, XLogRecPtr)
 {
 	CollectCommit(collector, txn);
+}
+
+static void
+StreamStart(LogicalDecodingContext *, ReorderBufferTXN *txn)
+{
+	CollectStreamStart(collector, txn);
+}
+
+static void
+StreamChange(LogicalDecodingContext *, ReorderBufferTXN *txn, Relation relation, ReorderBufferChange *change)
+{
+	CollectStreamed(collector, txn, relation, change);
+}
+
+static void
+StreamStop(LogicalDecodingContext *, ReorderBufferTXN *txn)
+{
+	CollectStreamStop(collector, txn);
+}
+
+static void
+StreamAbort(LogicalDecodingContext *, ReorderBufferTXN *txn, XLogRecPtr)
+{
+	CollectStreamAbort(collector, txn);
+}
+
+static void
+StreamCommit(LogicalDecodingContext *, ReorderBufferTXN *txn, XLogRecPtr)
+{
+	CollectStreamCommit(collector, txn);
 }
 
 // The enqueuer marks its own transactions with this origin: nothing it writes is an event.
@@ -63,5 +94,10 @@ _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 	callbacks->begin_cb = pgq_ext::decode::Begin;
 	callbacks->change_cb = pgq_ext::decode::Change;
 	callbacks->commit_cb = pgq_ext::decode::Commit;
+	callbacks->stream_start_cb = pgq_ext::decode::StreamStart;
+	callbacks->stream_change_cb = pgq_ext::decode::StreamChange;
+	callbacks->stream_stop_cb = pgq_ext::decode::StreamStop;
+	callbacks->stream_abort_cb = pgq_ext::decode::StreamAbort;
+	callbacks->stream_commit_cb = pgq_ext::decode::StreamCommit;
 	callbacks->filter_by_origin_cb = pgq_ext::decode::FilterByOrigin;
 }

@@ -92,7 +92,9 @@ PersistSlot()
 void
 ConfirmSlot(XLogRecPtr lsn)
 {
-	LogicalConfirmReceivedLocation(lsn);
+	// The server would go back, too.
+	if (lsn > MyReplicationSlot->data.confirmed_flush)
+		LogicalConfirmReceivedLocation(lsn);
 }
 
 bool

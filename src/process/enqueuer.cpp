@@ -5,6 +5,7 @@
 #include "decode/slot.hpp"
 #include "pg/try.hpp"
 #include "process/durable.hpp"
+#include "process/resume.hpp"
 #include "process/shared.hpp"
 #include "process/start.hpp"
 #include "process/watch.hpp"
@@ -58,7 +59,8 @@ FlushAnnounced(const Database *db)
 		XLogFlush(announced);
 }
 
-// One round: WAL becomes events, events become jobs and progress in one transaction, and what is durable is confirmed.
+// One round: WAL becomes events, events become jobs and progress in one transaction, a piece of a large transaction in another,
+// and what is durable is confirmed.
 // False: the extension is gone.
 static bool
 Step(Enqueuer *enqueuer)
@@ -68,13 +70,16 @@ Step(Enqueuer *enqueuer)
 	bool drained = decode::ReadWal(enqueuer->decoder, enqueuer->batch);
 	if (TablesMayHaveChanged(enqueuer) && !WatchTables(enqueuer))
 		return false;
+	TakeResumed(enqueuer);
 	if (ShouldWrite(enqueuer) && !WriteBatch(enqueuer))
+		return false;
+	if (!WorkOnPieces(enqueuer))
 		return false;
 	PublishProgress(enqueuer->db, Position(enqueuer));
 	if (!MoveDueJobs(enqueuer))
 		return false;
 	ConfirmDurable(enqueuer);
-	if (drained) {
+	if (drained && !HasPieces(enqueuer->pieces)) {
 		pgstat_report_stat(false);
 		pgstat_report_activity(STATE_IDLE, nullptr);
 		Sleep(enqueuer->db, decode::Position(enqueuer->decoder), kIdleSleepMs);

@@ -5,6 +5,7 @@
 #include "decode/slot.hpp"
 #include "pg/fault.hpp"
 #include "pg/table.hpp"
+#include "process/resume.hpp"
 #include "process/watch.hpp"
 #include "queue/catch_up.hpp"
 #include "queue/operations.hpp"
@@ -74,6 +75,8 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 	MemoryContext old = CurrentMemoryContext;
 
 	gap.from = from;
+	gap.converted_to = enqueuer->progress.last_lsn;
+	gap.large = GapPieces(enqueuer);
 	gap.converted = enqueuer->progress.converted;
 	if (!InTransaction(enqueuer, [&]() {
 			MemoryContextSwitchTo(enqueuer->context);
@@ -87,6 +90,8 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 	if (!InTransaction(enqueuer, [&]() {
 			result = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector,
 									enqueuer->batch, gap);
+			MemoryContextSwitchTo(enqueuer->context);
+			TakeCaughtUp(enqueuer);
 		}))
 		return false;
 	WarnOfGap(gap, result);
@@ -102,14 +107,15 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 
 // Where the recorded position and the slot do not fit, the slot can't give what was committed in between.
 static bool
-SlotFits(const queue::Progress &progress)
+SlotFits(const Enqueuer *enqueuer)
 {
+	const queue::Progress &progress = enqueuer->progress;
 	XLogRecPtr confirmed;
 
 	switch (decode::AcquireSlot(&confirmed)) {
 	case decode::SlotStatus::Usable:
 		return progress.same_cluster && !XLogRecPtrIsInvalid(progress.last_lsn) &&
-			   confirmed <= progress.last_lsn;
+			   confirmed <= RecordedPosition(enqueuer);
 	case decode::SlotStatus::Missing:
 	case decode::SlotStatus::Lost:
 		break;
@@ -121,9 +127,8 @@ SlotFits(const queue::Progress &progress)
 static void
 Keep(Enqueuer *enqueuer, const char *converted)
 {
-	enqueuer->converted =
+	enqueuer->progress.converted =
 		converted != nullptr ? MemoryContextStrdup(enqueuer->context, converted) : nullptr;
-	enqueuer->progress.converted = enqueuer->converted;
 }
 
 // The jobs that were live when the database was copied are the original's: see sql/admin/copies.sql.
@@ -146,6 +151,7 @@ Adopt(Enqueuer *enqueuer)
 {
 	return InTransaction(enqueuer, [&]() {
 		HoldJobs(enqueuer);
+		ForgetPieces(enqueuer);
 		enqueuer->progress.last_lsn = GetXLogInsertRecPtr();
 		Keep(enqueuer, queue::PresentSnapshot());
 		queue::WriteProgress(enqueuer->extension.schema, &enqueuer->progress);
@@ -168,7 +174,7 @@ StartWithNewSlot(Enqueuer *enqueuer)
 	if (XLogRecPtrIsInvalid(progress.last_lsn))
 		return StartAnew(enqueuer, progress.installed_lsn);
 	ereport(WARNING, (errmsg("the replication slot of the enqueuer was lost; making a new one")));
-	return StartAnew(enqueuer, progress.last_lsn);
+	return StartAnew(enqueuer, RecordedPosition(enqueuer));
 }
 
 bool
@@ -180,11 +186,12 @@ Start(Enqueuer *enqueuer)
 			enqueuer->progress = queue::ReadProgress(enqueuer->extension.schema);
 			Keep(enqueuer, enqueuer->progress.converted);
 			enqueuer->collector = CollectorFor(enqueuer);
+			LoadPieces(enqueuer);
 		}))
 		return false;
 	decode::SlotName(slot_name);
 	SetSlotName(enqueuer->db, slot_name);
-	if (SlotFits(enqueuer->progress)) {
+	if (SlotFits(enqueuer)) {
 		if (!InTransaction(enqueuer, [&]() {
 				queue::ResumeHandlers(enqueuer->extension.schema, enqueuer->collector);
 			}))
@@ -197,8 +204,9 @@ Start(Enqueuer *enqueuer)
 	// Whatever became due, or was postponed, while nobody watched.
 	enqueuer->postponed = true;
 	NoteDue(enqueuer->db, GetCurrentTimestamp());
-	enqueuer->decoder = decode::StartDecoding(enqueuer->collector, enqueuer->progress.last_lsn,
-											  enqueuer->progress.converted);
+	ResumePieces(enqueuer);
+	enqueuer->decoder = decode::StartDecoding(enqueuer->collector, RecordedPosition(enqueuer),
+											  enqueuer->progress.last_lsn, enqueuer->progress.converted);
 	return true;
 }
 

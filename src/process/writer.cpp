@@ -1,11 +1,9 @@
 // The enqueuer's transactions: see writer.hpp.
 #include "process/writer.hpp"
 
+#include "decode/open_xids.hpp"
 #include "decode/slot.hpp"
 #include "pg/fault.hpp"
-#include "pg/try.hpp"
-#include "queue/converter.hpp"
-#include "queue/evaluate.hpp"
 #include "queue/request.hpp"
 #include "queue/timer.hpp"
 #include "settings.hpp"
@@ -40,13 +38,29 @@ NewEnqueuer(Database *db)
 	enqueuer->owner = CurrentResourceOwner;
 	enqueuer->db = db;
 	enqueuer->batch = decode::NewBatch(enqueuer->context);
+	enqueuer->pieces.piece = decode::NewBatch(enqueuer->context);
 	return enqueuer;
+}
+
+// What is before lsn, but for a large transaction that has not been converted completely.
+static XLogRecPtr
+UpToUnfinished(const Enqueuer *enqueuer, XLogRecPtr lsn)
+{
+	XLogRecPtr unfinished = FirstUnfinished(enqueuer->pieces);
+
+	return XLogRecPtrIsInvalid(unfinished) ? lsn : Min(lsn, unfinished);
+}
+
+XLogRecPtr
+RecordedPosition(const Enqueuer *enqueuer)
+{
+	return UpToUnfinished(enqueuer, enqueuer->progress.last_lsn);
 }
 
 XLogRecPtr
 Position(const Enqueuer *enqueuer)
 {
-	return Max(enqueuer->progress.last_lsn, enqueuer->batch->end);
+	return UpToUnfinished(enqueuer, Max(enqueuer->progress.last_lsn, enqueuer->batch->end));
 }
 
 bool
@@ -116,50 +130,35 @@ WaitUntilVisible(const decode::Batch *batch)
 	PushActiveSnapshot(GetTransactionSnapshot());
 }
 
-static void
-WriteJobs(Enqueuer *enqueuer, queue::Care care, queue::Progress *progress, queue::Tally *tally)
+queue::Terms
+TermsNow(const Enqueuer *enqueuer, queue::Care care)
+{
+	queue::Terms terms = {};
+
+	terms.handlers = decode::ActiveHandlers(enqueuer->collector);
+	terms.parking = &enqueuer->pieces.parking;
+	terms.care = care;
+	terms.timeout_ms = settings::expression_timeout;
+	return terms;
+}
+
+queue::Tally
+ConvertBatch(Enqueuer *enqueuer, decode::Batch *batch, const queue::Terms &terms, int64 *next_position)
 {
 	pg::FaultPoint("before_convert");
-	WaitUntilVisible(enqueuer->batch);
-	*tally = queue::Convert(enqueuer->extension.schema, enqueuer->batch,
-							decode::ActiveHandlers(enqueuer->collector), &progress->next_position, care,
-							settings::expression_timeout);
+	WaitUntilVisible(batch);
+	queue::Tally tally = queue::Convert(enqueuer->extension.schema, batch, terms, next_position);
 	pg::FaultPoint("after_insert");
-	progress->last_lsn = enqueuer->batch->end;
-	progress->converted = enqueuer->converted;
-	queue::WriteProgress(enqueuer->extension.schema, progress);
-	pg::FaultPoint("before_commit");
-}
-
-// Tries the fast way; when anything fails, whatever it was, everything again with each evaluation on its own. What fails
-// then is not an expression's fault.
-static bool
-WriteWithCare(Enqueuer *enqueuer, queue::Progress *progress, queue::Tally *tally)
-{
-	bool installed = true;
-
-	*progress = enqueuer->progress;
-	ErrorData *error = pg::Try([&]() {
-		installed = InTransaction(
-			enqueuer, [&]() { WriteJobs(enqueuer, queue::Care::None, progress, tally); });
-	});
-	if (error == nullptr)
-		return installed;
-	queue::StopClock();
-	AbortTransaction(enqueuer);
-	FreeErrorData(error);
-	*progress = enqueuer->progress;
-	return InTransaction(enqueuer,
-						 [&]() { WriteJobs(enqueuer, queue::Care::Full, progress, tally); });
+	return tally;
 }
 
 static void
-CountLatencies(Enqueuer *enqueuer)
+CountLatencies(Enqueuer *enqueuer, const decode::Batch *batch)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	ListCell *lc;
 
-	foreach (lc, enqueuer->batch->runs) {
+	foreach (lc, batch->runs) {
 		decode::Run *run = (decode::Run *)lfirst(lc);
 		if (!run->source->requests)
 			CountLatency(enqueuer->db, (uint64)Max(0, now - run->committed_at));
@@ -167,11 +166,11 @@ CountLatencies(Enqueuer *enqueuer)
 }
 
 static void
-Count(Enqueuer *enqueuer, const queue::Tally &tally)
+Count(Enqueuer *enqueuer, const decode::Batch *batch, const queue::Tally &tally)
 {
 	Database *db = enqueuer->db;
 
-	CountLatencies(enqueuer);
+	CountLatencies(enqueuer, batch);
 	pg_atomic_fetch_add_u64(&db->events, tally.events);
 	pg_atomic_fetch_add_u64(&db->jobs, tally.jobs);
 	pg_atomic_fetch_add_u64(&db->errors, tally.errors);
@@ -179,29 +178,77 @@ Count(Enqueuer *enqueuer, const queue::Tally &tally)
 		pg_atomic_write_u64(&db->last_converted_at, (uint64)GetCurrentTimestamp());
 }
 
-bool
-WriteBatch(Enqueuer *enqueuer)
+void
+Committed(Enqueuer *enqueuer, const queue::Progress &progress, decode::Batch *batch, const queue::Tally &tally)
 {
-	queue::Progress progress;
-	queue::Tally tally = {};
-	char *before = enqueuer->converted;
+	char *before = enqueuer->progress.converted;
 
-	enqueuer->converted =
-		enqueuer->decoder != nullptr ? decode::Converted(enqueuer->decoder) : nullptr;
-	if (!WriteWithCare(enqueuer, &progress, &tally))
-		return false;
-	pg::FaultPoint("after_commit");
 	enqueuer->progress = progress;
-	if (before != nullptr)
+	if (before != nullptr && before != progress.converted)
 		pfree(before);
 	if (tally.postponed) {
 		enqueuer->postponed = true;
 		NoteDue(enqueuer->db, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kPostponedMs));
 	}
-	Count(enqueuer, tally);
-	NoteWritten(&enqueuer->durable, progress.last_lsn, XactLastCommitEnd);
-	decode::ResetBatch(enqueuer->batch);
+	Count(enqueuer, batch, tally);
+	decode::ResetBatch(batch);
 	decode::ForgetSources(enqueuer->collector);
+}
+
+void
+NoteProgress(Enqueuer *enqueuer)
+{
+	NoteWritten(&enqueuer->durable, RecordedPosition(enqueuer), XactLastCommitEnd);
+}
+
+// What the progress will say of the transactions that have ended, in the enqueuer's memory: not those whose pieces are still
+// missing.
+static char *
+ConvertedNow(Enqueuer *enqueuer)
+{
+	char *converted = enqueuer->decoder != nullptr ? decode::Converted(enqueuer->decoder) : nullptr;
+	ListCell *lc;
+
+	auto without = [&](const TransactionId *xids, int nxids) {
+		char *all = converted;
+		converted = all != nullptr ? decode::WithOpen(all, xids, nxids) : nullptr;
+		if (all != nullptr)
+			pfree(all);
+	};
+	foreach (lc, enqueuer->pieces.unfinished) {
+		const Pieces *pieces = (Pieces *)lfirst(lc);
+		without(pieces->row.xids, pieces->row.nxids);
+	}
+	if (enqueuer->batch->large != nullptr)
+		without(enqueuer->batch->large->xids, enqueuer->batch->large->nxids);
+	return converted;
+}
+
+bool
+WriteBatch(Enqueuer *enqueuer)
+{
+	queue::Progress progress;
+	queue::Tally tally;
+	Pieces *pieces;
+
+	if (enqueuer->batch->handler_changes != NIL && !FinishPieces(enqueuer))
+		return false;
+	char *converted = ConvertedNow(enqueuer);
+	bool installed = WithCare(enqueuer, queue::Care::None, [&](queue::Care care) {
+		progress = enqueuer->progress;
+		tally = ConvertBatch(enqueuer, enqueuer->batch, TermsNow(enqueuer, care), &progress.next_position);
+		pieces = ReservePieces(enqueuer, &progress.next_position);
+		progress.last_lsn = Max(progress.last_lsn, enqueuer->batch->end);
+		progress.converted = converted;
+		queue::WriteProgress(enqueuer->extension.schema, &progress);
+		pg::FaultPoint("before_commit");
+	});
+	if (!installed)
+		return false;
+	pg::FaultPoint("after_commit");
+	AddPieces(enqueuer, pieces);
+	Committed(enqueuer, progress, enqueuer->batch, tally);
+	NoteProgress(enqueuer);
 	return true;
 }
 
@@ -211,7 +258,7 @@ MoveJobs(Enqueuer *enqueuer, queue::Progress *progress)
 {
 	Oid schema = enqueuer->extension.schema;
 	TimestampTz now = GetCurrentTimestamp();
-	queue::Appender *appender = queue::OpenAppender(schema);
+	queue::Appender *appender = queue::OpenAppender(schema, &enqueuer->pieces.parking);
 	pg::FaultPoint("before_timers");
 	queue::TimerRun run =
 		queue::RunTimers(schema, now, kDueJobs, appender, &progress->next_position);

@@ -3,8 +3,12 @@
 
 #include "decode/decoder.hpp"
 #include "pg/extension.hpp"
+#include "pg/try.hpp"
 #include "process/durable.hpp"
+#include "process/pieces.hpp"
 #include "process/shared.hpp"
+#include "queue/converter.hpp"
+#include "queue/evaluate.hpp"
 #include "queue/progress.hpp"
 
 namespace pgq_ext::process {
@@ -15,12 +19,12 @@ struct Enqueuer {
 	Database *db;
 	const char *database_name; // the catalog can't be asked outside a transaction
 	pg::Extension extension;
-	queue::Progress progress; // as last committed
-	char *converted;          // what the progress has, or is about to have; nullptr: unknown
+	queue::Progress progress; // as last committed; what it refers to is in context, too
 	decode::Batch *batch;
 	decode::Collector *collector;
 	decode::Decoder *decoder; // nullptr while starting
 	DurableQueue durable;
+	PiecesState pieces;
 	bool postponed; // there may be requests in the table that the stream has passed
 };
 
@@ -30,8 +34,23 @@ Enqueuer *NewEnqueuer(Database *db);
 // Everything committed before it has become jobs, once the batch is written.
 XLogRecPtr Position(const Enqueuer *enqueuer);
 
+// The same by what has been committed: where a process that starts now would begin to decode.
+XLogRecPtr RecordedPosition(const Enqueuer *enqueuer);
+
 // Whether there is something in the batch, or the position has moved so far that it should be recorded all the same.
 bool ShouldWrite(const Enqueuer *enqueuer);
+
+// The terms for the events at the stream's present position.
+queue::Terms TermsNow(const Enqueuer *enqueuer, queue::Care care);
+
+// Within a transaction: turns the batch into jobs, once its transactions count as ended.
+queue::Tally ConvertBatch(Enqueuer *enqueuer, decode::Batch *batch, const queue::Terms &terms, int64 *next_position);
+
+// Takes note that the batch has been committed with this progress, and empties it.
+void Committed(Enqueuer *enqueuer, const queue::Progress &progress, decode::Batch *batch, const queue::Tally &tally);
+
+// Tells the slot's side how far things are since the last commit.
+void NoteProgress(Enqueuer *enqueuer);
 
 // Writes the batch's jobs and the progress in one transaction, and empties the batch. False: the extension is gone.
 bool WriteBatch(Enqueuer *enqueuer);
@@ -57,6 +76,27 @@ InTransaction(Enqueuer *enqueuer, const Body &body)
 	body();
 	CommitTransaction(enqueuer);
 	return true;
+}
+
+// Runs body(care) in such a transaction: the fast way first, unless told otherwise; when anything fails, whatever it was, again
+// with each evaluation on its own. What fails then is not an expression's fault.
+template <typename Body> bool
+WithCare(Enqueuer *enqueuer, queue::Care first, const Body &body)
+{
+	bool installed = true;
+
+	if (first == queue::Care::Full)
+		return InTransaction(enqueuer, [&]() { body(queue::Care::Full); });
+	ErrorData *error = pg::Try([&]() {
+		installed = InTransaction(enqueuer, [&]() { body(queue::Care::None); });
+	});
+
+	if (error == nullptr)
+		return installed;
+	queue::StopClock();
+	AbortTransaction(enqueuer);
+	FreeErrorData(error);
+	return InTransaction(enqueuer, [&]() { body(queue::Care::Full); });
 }
 
 } // namespace pgq_ext::process

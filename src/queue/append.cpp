@@ -2,6 +2,7 @@
 #include "queue/append.hpp"
 
 #include "queue/due.hpp"
+#include "queue/parking.hpp"
 
 extern "C" {
 #include "access/detoast.h"
@@ -29,7 +30,7 @@ struct KnownEntry {
 };
 
 // Where a new job stands in its key.
-enum class Place { Head, PerhapsHead, Behind };
+enum class Place { Head, PerhapsHead, Behind, Parked };
 
 static void
 StartKnown(Appender *appender)
@@ -44,7 +45,7 @@ StartKnown(Appender *appender)
 }
 
 Appender *
-OpenAppender(Oid schema)
+OpenAppender(Oid schema, const Parking *parking)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext appender", ALLOCSET_DEFAULT_SIZES);
@@ -57,6 +58,7 @@ OpenAppender(Oid schema)
 	appender->row_context =
 		AllocSetContextCreate(context, "pgq_ext new job", ALLOCSET_DEFAULT_SIZES);
 	appender->jobs = pg::Open(schema, "pgq_job");
+	appender->parking = parking;
 	appender->snapshot = pg::FreshSnapshot();
 	StartKnown(appender);
 	MemoryContextSwitchTo(caller);
@@ -180,12 +182,32 @@ FindPlace(Appender *appender, const Key &key)
 	}
 }
 
+static State
+StateAt(Place place)
+{
+	switch (place) {
+	case Place::Behind:
+		return State::Waiting;
+	case Place::Parked:
+		return State::Parked;
+	case Place::Head:
+	case Place::PerhapsHead:
+		break;
+	}
+	return State::Ready;
+}
+
+// Where a job with this key goes.
+static Place
+PlaceOf(Appender *appender, const Key &key)
+{
+	return MustPark(appender->parking, key) ? Place::Parked : FindPlace(appender, key);
+}
+
 static void
 SetPlace(const pg::Table &jobs, Place place)
 {
-	State state = place == Place::Behind ? State::Waiting : State::Ready;
-
-	pg::Set(jobs, column::kState, LetterDatum(state));
+	pg::Set(jobs, column::kState, LetterDatum(StateAt(place)));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(place != Place::PerhapsHead));
 }
 
@@ -224,13 +246,14 @@ Append(Appender *appender, const NewJob &job)
 	const pg::Table &jobs = appender->jobs;
 	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
 	Key key = MakeKey(job.handler, job.key);
-	Place place = FindPlace(appender, key);
+	Place place = PlaceOf(appender, key);
 
 	StartJob(jobs, job, key, GetCurrentTimestamp());
 	pg::Set(jobs, column::kPosition, Int64GetDatum(job.position));
 	SetPlace(jobs, place);
 	pg::Insert(jobs);
-	Remember(appender, key);
+	if (place != Place::Parked)
+		Remember(appender, key);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(appender->row_context);
 }
@@ -251,17 +274,17 @@ AppendScheduled(Appender *appender, const NewJob &job)
 }
 
 bool
-PlaceScheduled(Appender *appender, const pg::Table &jobs, int64 position)
+PlaceJob(Appender *appender, const pg::Table &jobs, int64 position)
 {
 	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
 	Job job = ReadJob(jobs.row);
-	Place place = FindPlace(appender, job.key);
+	Place place = PlaceOf(appender, job.key);
 
 	pg::StartChange(jobs);
 	pg::Set(jobs, column::kPosition, Int64GetDatum(position));
 	SetPlace(jobs, place);
 	bool placed = pg::UpdateNoWait(jobs, &job.tid, appender->snapshot) == pg::Outcome::Done;
-	if (placed)
+	if (placed && place != Place::Parked)
 		Remember(appender, job.key);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(appender->row_context);

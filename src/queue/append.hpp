@@ -20,11 +20,14 @@ struct NewJob {
 	NullableDatum args;       // jsonb
 };
 
+struct Parking;
+
 // Adds jobs, within one transaction of the enqueuer and one level of it: opened, used and closed in
 // the same (sub)transaction, which must be READ COMMITTED in spirit (it takes snapshots of its
 // own). Only one process of a database may have one at a time.
 struct Appender {
 	pg::Table jobs;
+	const Parking *parking; // whose jobs are parked; nullptr: nobody's
 	Snapshot snapshot;     // shows what the key index is asked about; renewed as rules demand
 	bool stale;            // snapshot must be renewed before it is asked again
 	HTAB *known;           // keys that got a job in this transaction, in known_context; bounded
@@ -34,7 +37,7 @@ struct Appender {
 };
 
 // Lives in a child of the current memory context.
-Appender *OpenAppender(Oid schema);
+Appender *OpenAppender(Oid schema, const Parking *parking);
 void CloseAppender(Appender *appender);
 
 // Adds a live job at the end of its key.
@@ -43,9 +46,9 @@ void Append(Appender *appender, const NewJob &job);
 // Adds a job that takes its place in its key when it becomes due: see RunTimers.
 void AppendScheduled(Appender *appender, const NewJob &job);
 
-// Gives the scheduled job in jobs.row its place, at the end of its key. False: somebody holds the
+// Gives the scheduled or parked job in jobs.row its place, at the end of its key. False: somebody holds the
 // row, try again later.
-bool PlaceScheduled(Appender *appender, const pg::Table &jobs, int64 position);
+bool PlaceJob(Appender *appender, const pg::Table &jobs, int64 position);
 
 // To be called when a job that this transaction may have appended was deleted by this transaction.
 void ForgetAppended(Appender *appender);

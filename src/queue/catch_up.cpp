@@ -27,6 +27,7 @@ struct Found {
 	TransactionId xmin;
 	int64 sequence; // in the order found
 	decode::Source *source;
+	decode::Large *large; // whose it is; nullptr: of the batch
 	HeapTuple row;
 };
 
@@ -34,7 +35,7 @@ struct Search {
 	decode::Batch *batch;
 	CaughtUp result;
 	Snapshot snapshot;
-	XLogRecPtr from;
+	const Gap *gap;
 	const decode::CommitOrder *commits; // nullptr: events of the gap are not to be had
 	const decode::InsertOrder *inserts; // nullptr: unknown
 	List *versions;                     // of Version *
@@ -42,52 +43,33 @@ struct Search {
 	int64 nfound, max_found;
 };
 
-static decode::Source *
-NewSource(Search *search, Relation relation, const List *handlers)
+// The large transaction that the row belongs to. Without the WAL, where commits are is not known.
+static decode::Large *
+LargeOf(const Search &search, const decode::Commit &commit, TransactionId xmin)
 {
-	MemoryContext old = MemoryContextSwitchTo(search->batch->context);
-	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
 	ListCell *lc;
 
-	source->relid = RelationGetRelid(relation);
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	source->nhandlers = list_length(handlers);
-	source->handlers =
-		(decode::Handler **)palloc(Max(1, source->nhandlers) * sizeof(decode::Handler *));
-	foreach (lc, handlers)
-		source->handlers[foreach_current_index(lc)] = (decode::Handler *)lfirst(lc);
-	MemoryContextSwitchTo(old);
-	return source;
+	foreach (lc, search.gap->large) {
+		const GapLarge *large = (GapLarge *)lfirst(lc);
+		if (search.result == CaughtUp::InOrder && commit.lsn == large->row->commit_lsn)
+			return large->rows;
+		for (int i = 0; search.result == CaughtUp::ByXids && i < large->row->nxids; i++)
+			if (large->row->xids[i] == xmin)
+				return large->rows;
+	}
+	return nullptr;
 }
 
-// The source for a row of relation inserted by the transaction with that order; nullptr: no handler applies. Rows that
-// come one after the other mostly share it, so the last one is looked at first.
-static decode::Source *
-SourceAt(Search *search, Relation relation, const List *captured, uint32 order, decode::Source *last)
+// Whether the commit is one that has become jobs already.
+static bool
+IsConverted(const Search &search, const decode::Commit &commit, TransactionId xmin)
 {
-	List *handlers = NIL;
-	ListCell *lc;
-
-	foreach (lc, search->versions) {
-		Version *version = (Version *)lfirst(lc);
-		if (version->after < order && order <= version->until &&
-			list_member_oid(captured, version->handler->source))
-			handlers = lappend(handlers, version->handler);
-	}
-	int n = list_length(handlers);
-	if (n == 0)
-		return nullptr;
-	bool same = last != nullptr && last->nhandlers == n;
-	for (int i = 0; same && i < n; i++)
-		same = last->handlers[i] == list_nth(handlers, i);
-	if (same)
-		return last;
-
-	return NewSource(search, relation, handlers);
+	return search.result == CaughtUp::InOrder && commit.lsn < search.gap->converted_to &&
+		   LargeOf(search, commit, xmin) == nullptr;
 }
 
 static void
-AddFound(Search *search, const decode::Commit &commit, decode::Source *source,
+AddFound(Search *search, const decode::Commit &commit, decode::Source *source, decode::Large *large,
 		 const pg::RelFileLocator &file, HeapTuple row)
 {
 	XLogRecPtr inserted_at = search->inserts != nullptr
@@ -107,6 +89,7 @@ AddFound(Search *search, const decode::Commit &commit, decode::Source *source,
 	found->xmin = HeapTupleHeaderGetRawXmin(row->t_data);
 	found->sequence = search->nfound++;
 	found->source = source;
+	found->large = large;
 	found->row = row;
 }
 
@@ -118,7 +101,7 @@ IsReused(const Search &search, TupleTableSlot *slot, HeapTupleHeader row)
 	if (!HeapTupleHeaderXminFrozen(row) || !TTS_IS_BUFFERTUPLE(slot) ||
 		EpochFromFullTransactionId(ReadNextFullTransactionId()) == 0)
 		return false;
-	return BufferGetLSNAtomic(((BufferHeapTupleTableSlot *)slot)->buffer) < search.from;
+	return BufferGetLSNAtomic(((BufferHeapTupleTableSlot *)slot)->buffer) < search.gap->from;
 }
 
 // Whether a row was inserted in the gap, and the commit that brought it. A request that is still there is to be done
@@ -132,9 +115,25 @@ IsOfGap(const Search &search, TupleTableSlot *slot, HeapTupleHeader row, bool re
 	*commit = {};
 	if (search.commits != nullptr && decode::FindCommit(search.commits, xmin, commit) &&
 		!IsReused(search, slot, row))
-		return true;
+		return !IsConverted(search, *commit, xmin);
 	return request && (search.commits == nullptr || HeapTupleHeaderXminFrozen(row) ||
 					   TransactionIdPrecedes(xmin, MyReplicationSlot->data.catalog_xmin));
+}
+
+// The source of a row, in the memory of where it goes; nullptr: nobody's.
+static decode::Source *
+SourceOf(const Search &search, Relation relation, bool requests, const List *captured, const decode::Commit &commit,
+		 const decode::Large *large, decode::Source *last)
+{
+	MemoryContext context = large != nullptr ? large->context : search.batch->context;
+
+	if (!requests)
+		return SourceAt(search.versions, context, relation, captured, commit.order, last);
+	if (last != nullptr)
+		return last;
+	decode::Source *source = NewSource(context, relation, NIL);
+	source->requests = true;
+	return source;
 }
 
 // Finds the gap's rows in one table. A row version made by an UPDATE is no insert. Where the WAL tells what committed,
@@ -153,11 +152,10 @@ SearchTable(Search *search, Oid relid, bool requests)
 	TableScanDesc scan = table_beginscan(relation, any ? SnapshotAny : search->snapshot, 0, nullptr);
 	TupleTableSlot *slot = table_slot_create(relation, nullptr);
 	List *captured = list_make1_oid(relid);
-	decode::Source *source = requests ? NewSource(search, relation, NIL) : nullptr;
+	decode::Source *source = nullptr;
+	decode::Large *last = nullptr; // whose source it is
 
-	if (requests)
-		source->requests = true;
-	else if (relation->rd_rel->relispartition)
+	if (relation->rd_rel->relispartition)
 		captured = list_concat(captured, get_partition_ancestors(relid));
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
 		CHECK_FOR_INTERRUPTS();
@@ -167,12 +165,15 @@ SearchTable(Search *search, Oid relid, bool requests)
 		if (!IsOfGap(*search, slot, row->t_data, requests, &commit) ||
 			(row->t_data->t_infomask & HEAP_UPDATED) != 0)
 			continue;
-		decode::Source *of_row =
-			requests ? source : SourceAt(search, relation, captured, commit.order, source);
+		decode::Large *large = LargeOf(*search, commit, HeapTupleHeaderGetRawXmin(row->t_data));
+		if (large != last)
+			source = nullptr;
+		last = large;
+		decode::Source *of_row = SourceOf(*search, relation, requests, captured, commit, large, source);
 		if (of_row == nullptr)
 			continue;
 		source = of_row;
-		AddFound(search, commit, source, pg::RelationLocator(relation), ExecCopySlotHeapTuple(slot));
+		AddFound(search, commit, source, large, pg::RelationLocator(relation), ExecCopySlotHeapTuple(slot));
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
@@ -195,24 +196,6 @@ TablesOf(const Search &search)
 			tables = list_append_unique_oid(tables, source);
 	}
 	return tables;
-}
-
-// Reads where in the WAL the rows of these tables were inserted.
-static const decode::InsertOrder *
-InsertsOf(const List *tables, const Gap &gap)
-{
-	auto *files = (pg::RelFileLocator *)palloc(Max(1, list_length(tables)) * sizeof(pg::RelFileLocator));
-	int nfiles = 0;
-	ListCell *lc;
-
-	foreach (lc, tables) {
-		Relation relation = try_relation_open(lfirst_oid(lc), AccessShareLock);
-		if (relation == nullptr)
-			continue;
-		files[nfiles++] = pg::RelationLocator(relation);
-		relation_close(relation, NoLock); // no other file until we have read the rows
-	}
-	return decode::ReadInsertOrder(gap.from, gap.to, files, nfiles);
 }
 
 // By commit, and within a transaction by insert. Where that is unknown, command and subtransaction tell as much as there
@@ -244,12 +227,16 @@ FillBatch(Search *search)
 		qsort(search->found, search->nfound, sizeof(Found), InCommitOrder);
 	for (int64 i = 0; i < search->nfound; i++) {
 		Found *found = &search->found[i];
+		if (HeapTupleHasExternal(found->row))
+			found->row = toast_flatten_tuple(found->row, found->source->desc);
+		if (found->large != nullptr) {
+			decode::AddSettledRow(found->large, found->source, found->row);
+			continue;
+		}
 		if (run == nullptr || run->source != found->source || order != found->commit.order)
 			run = decode::AddRun(search->batch, found->source, found->commit.lsn,
 								 found->commit.at != 0 ? found->commit.at : GetCurrentTimestamp());
 		order = found->commit.order;
-		if (HeapTupleHasExternal(found->row))
-			found->row = toast_flatten_tuple(found->row, found->source->desc);
 		decode::AddRow(search->batch, run, found->row);
 	}
 }
@@ -277,7 +264,7 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 	ListCell *lc;
 
 	search.batch = batch;
-	search.from = gap.from;
+	search.gap = &gap;
 	search.max_found = 1024;
 	search.found = (Found *)palloc(search.max_found * sizeof(Found));
 	search.result = FindCommits(&search, gap);
@@ -286,7 +273,7 @@ CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Ga
 	if (search.commits != nullptr)
 		tables = TablesOf(search);
 	if (search.result == CaughtUp::InOrder)
-		search.inserts = InsertsOf(lappend_oid(list_copy(tables), requests), gap);
+		search.inserts = decode::ReadInsertOrder(gap.from, gap.to, lappend_oid(list_copy(tables), requests));
 	foreach (lc, tables)
 		SearchTable(&search, lfirst_oid(lc), false);
 	pg::FaultPoint("during_catch_up");

@@ -7,11 +7,21 @@
 #pragma once
 
 #include "decode/collector.hpp"
+#include "decode/large.hpp"
+#include "queue/large_transaction.hpp"
 
 namespace pgq_ext::queue {
 
+// A large transaction that was converted in part. Its rows are collected again, those of the first part, too.
+struct GapLarge {
+	const LargeTransaction *row;
+	decode::Large *rows;
+};
+
 struct Gap {
 	XLogRecPtr from; // what committed before has become jobs, or makes none here
+	XLogRecPtr converted_to; // and so has what committed before this, but for the large transactions
+	const List *large;       // of GapLarge *
 	XLogRecPtr to;   // the slot decodes everything from here on
 	const char *converted; // the transactions that ended before from, as the text of a pg_snapshot; nullptr: unknown
 	List *handlers_before; // ids (of ReadHandlerIds) visible before the slot was asked for

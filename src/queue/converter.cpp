@@ -16,16 +16,22 @@ namespace pgq_ext::queue {
 struct Conversion {
 	Oid schema;
 	decode::Batch *batch;
-	List *handlers; // that apply at the batch's end
+	const Terms *terms;
 	Appender *appender;
 	Oid job_ids; // the sequence
 	int64 *next_position;
-	Care care;
-	int timeout_ms;
 	TimestampTz now;
 	MemoryContext row_context; // reset with each event
 	Tally tally;
 };
+
+static bool
+WasMade(const Conversion &conversion, const decode::Handler *handler, const Verdict &verdict)
+{
+	return conversion.terms->made != nullptr &&
+		   TakeJob(conversion.terms->made, CStringGetTextDatum(handler->name), PointerGetDatum(verdict.serialization_key),
+				   verdict.priority, verdict.args_null ? (Datum)0 : verdict.args);
+}
 
 static void
 AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler *handler,
@@ -33,6 +39,8 @@ AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler 
 {
 	NewJob job = {};
 
+	if (WasMade(*conversion, handler, verdict))
+		return;
 	job.job_id = nextval_internal(conversion->job_ids, false);
 	job.position = (*conversion->next_position)++;
 	job.visible_at = conversion->now;
@@ -59,13 +67,13 @@ ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evalua
 		ErrorData *error = nullptr;
 		Verdict verdict = {};
 
-		if (conversion->care == Care::None)
+		if (conversion->terms->care == Care::None)
 			verdict = EvaluateOrRaise(evaluations, i, row);
 		else
-			error = EvaluateGuarded(evaluations, i, row, conversion->timeout_ms, &verdict);
+			error = EvaluateGuarded(evaluations, i, row, conversion->terms->timeout_ms, &verdict);
 
 		if (error != nullptr) {
-			RecordEventError(conversion->schema, handler, run->lsn, row, error);
+			RecordEventError(conversion->schema, handler, run->lsn, row, error, conversion->terms->made);
 			conversion->tally.errors++;
 		} else if (verdict.matches) {
 			AppendJob(conversion, run->committed_at, handler, verdict);
@@ -76,8 +84,8 @@ ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evalua
 static void
 RetryEvent(Conversion *conversion, int64 error_id)
 {
-	Reconsidered result = ReconsiderEvent(conversion->schema, conversion->handlers, error_id,
-										  conversion->timeout_ms);
+	Reconsidered result = ReconsiderEvent(conversion->schema, conversion->terms->handlers, error_id,
+										  conversion->terms->timeout_ms);
 
 	if (result.handler != nullptr && result.error == nullptr && result.verdict.matches)
 		AppendJob(conversion, conversion->now, result.handler, result.verdict);
@@ -157,8 +165,7 @@ RecordHandlerChanges(Conversion *conversion)
 }
 
 Tally
-Convert(Oid schema, decode::Batch *batch, List *handlers, int64 *next_position, Care care,
-		int timeout_ms)
+Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_position)
 {
 	Conversion conversion = {};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext conversion",
@@ -168,22 +175,20 @@ Convert(Oid schema, decode::Batch *batch, List *handlers, int64 *next_position, 
 
 	conversion.schema = schema;
 	conversion.batch = batch;
-	conversion.handlers = handlers;
+	conversion.terms = &terms;
 	conversion.next_position = next_position;
-	conversion.care = care;
 	conversion.now = GetCurrentTimestamp();
-	conversion.timeout_ms = timeout_ms;
 	conversion.job_ids = pg::RelationNamed(schema, "pgq_job_id_seq");
 	conversion.row_context =
 		AllocSetContextCreate(context, "pgq_ext event", ALLOCSET_DEFAULT_SIZES);
-	conversion.appender = OpenAppender(schema);
+	conversion.appender = OpenAppender(schema, terms.parking);
 
 	tuplestore_rescan(batch->rows);
-	if (care == Care::None)
-		StartClock(timeout_ms);
+	if (terms.care == Care::None)
+		StartClock(terms.timeout_ms);
 	foreach (lc, batch->runs)
 		ConvertRun(&conversion, (decode::Run *)lfirst(lc));
-	if (care == Care::None)
+	if (terms.care == Care::None)
 		StopClock();
 	CloseAppender(conversion.appender);
 	if (batch->handler_changes != NIL)

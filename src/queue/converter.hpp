@@ -2,6 +2,8 @@
 #pragma once
 
 #include "decode/event.hpp"
+#include "queue/made.hpp"
+#include "queue/parking.hpp"
 
 namespace pgq_ext::queue {
 
@@ -19,11 +21,17 @@ enum class Care {
 	Full, // each evaluation is a subtransaction; an error becomes an event error and the rest goes on
 };
 
+// How a batch is to be converted.
+struct Terms {
+	List *handlers;         // that apply at its end
+	const Parking *parking; // whose jobs are to be parked; nullptr: nobody's
+	Made *made;             // what is there already, and is not added again; nullptr: nothing
+	Care care;
+	int timeout_ms; // for one evaluation, or with Care::None for all of the batch; 0: no limit
+};
+
 // Adds the batch's jobs, event errors and changes of handlers, in stream order, within the current transaction.
-// handlers are those that apply at its end. next_position is the position for the next job, and is advanced. Evaluating one expression may take timeout_ms;
-// 0 for no limit. With Care::None the limit is for the batch as a whole.
-// Never waits for another transaction's lock.
-Tally Convert(Oid schema, decode::Batch *batch, List *handlers, int64 *next_position, Care care,
-			  int timeout_ms);
+// next_position is the position for the next job, and is advanced. Never waits for another transaction's lock.
+Tally Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_position);
 
 } // namespace pgq_ext::queue

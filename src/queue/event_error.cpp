@@ -1,7 +1,7 @@
 // Events that could not be converted: see event_error.hpp.
 #include "queue/event_error.hpp"
 
-#include "pg/table.hpp"
+#include "queue/job.hpp"
 #include "queue/operations.hpp"
 #include "queue/restricted.hpp"
 #include "queue/rule_view.hpp"
@@ -19,18 +19,7 @@ extern "C" {
 
 namespace pgq_ext::queue {
 
-// Columns of pgq_event_error.
-enum {
-	kErrorId = 1,
-	kHandler,
-	kHandlerId,
-	kSource,
-	kEvent,
-	kSqlstate,
-	kError,
-	kOccurredAt,
-	kLsn,
-};
+using namespace error_column;
 
 static void
 SetError(const pg::Table &table, const decode::Handler *handler, const ErrorData *error)
@@ -44,10 +33,13 @@ SetError(const pg::Table &table, const decode::Handler *handler, const ErrorData
 
 void
 RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, TupleTableSlot *row,
-				 const ErrorData *error)
+				 const ErrorData *error, Made *made)
 {
 	Datum json;
 	bool shown = ShowRow(row, &json);
+
+	if (made != nullptr && TakeError(made, handler->id, shown ? json : (Datum)0))
+		return;
 	pg::Table table = pg::Open(schema, "pgq_event_error");
 	Oid ids = pg::RelationNamed(schema, "pgq_event_error_error_id_seq");
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "queue/evaluate.hpp"
+#include "queue/made.hpp"
 
 namespace pgq_ext::queue {
 
-// Adds a row to pgq_event_error: what the handler's evaluation of the row raised. lsn is that of the event's commit.
+// Adds a row to pgq_event_error: what the handler's evaluation of the row raised. lsn is that of the event's commit. Not when
+// it is among what was made (nullptr: nothing).
 void RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, TupleTableSlot *row,
-					  const ErrorData *error);
+					  const ErrorData *error, Made *made);
 
 // True: the enqueuer will evaluate the event again, by the handler as it is then. False: there is no such event error, or
 // its event could not be kept.

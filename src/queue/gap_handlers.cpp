@@ -1,6 +1,7 @@
 // Which handlers applied where in a gap: see gap_handlers.hpp.
 #include "queue/gap_handlers.hpp"
 
+#include "decode/handler_row.hpp"
 #include "queue/handler_table.hpp"
 
 namespace pgq_ext::queue {
@@ -37,11 +38,8 @@ static decode::Handler *
 LongLived(MemoryContext context, const decode::Handler &handler)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
-	decode::Handler *copy = (decode::Handler *)palloc(sizeof(decode::Handler));
+	decode::Handler *copy = decode::CopyHandler(handler);
 
-	*copy = handler;
-	copy->name = pstrdup(handler.name);
-	copy->queue = pstrdup(handler.queue);
 	MemoryContextSwitchTo(old);
 	return copy;
 }
@@ -116,6 +114,49 @@ ResumeHandlers(Oid schema, decode::Collector *collector)
 			decode::AddHandler(collector,
 							   LongLived(GetMemoryChunkContext(collector), row->handler));
 	}
+}
+
+decode::Source *
+NewSource(MemoryContext context, Relation relation, const List *handlers)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
+	ListCell *lc;
+
+	source->relid = RelationGetRelid(relation);
+	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	source->nhandlers = list_length(handlers);
+	source->handlers =
+		(decode::Handler **)palloc(Max(1, source->nhandlers) * sizeof(decode::Handler *));
+	foreach (lc, handlers)
+		source->handlers[foreach_current_index(lc)] = (decode::Handler *)lfirst(lc);
+	MemoryContextSwitchTo(old);
+	return source;
+}
+
+decode::Source *
+SourceAt(const List *versions, MemoryContext context, Relation relation, const List *captured, uint32 order,
+		 decode::Source *last)
+{
+	List *handlers = NIL;
+	ListCell *lc;
+
+	foreach (lc, versions) {
+		Version *version = (Version *)lfirst(lc);
+		if (version->after < order && order <= version->until &&
+			list_member_oid(captured, version->handler->source))
+			handlers = lappend(handlers, version->handler);
+	}
+	int n = list_length(handlers);
+	if (n == 0)
+		return nullptr;
+	bool same = last != nullptr && last->nhandlers == n;
+	for (int i = 0; same && i < n; i++)
+		same = last->handlers[i] == list_nth(handlers, i);
+	if (same)
+		return last;
+
+	return NewSource(context, relation, handlers);
 }
 
 } // namespace pgq_ext::queue

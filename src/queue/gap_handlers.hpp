@@ -18,4 +18,12 @@ struct Version {
 List *VersionsOfGap(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap,
 					const decode::CommitOrder *commits);
 
+// A source for rows of relation, to which these handlers (of decode::Handler *) apply; in that memory.
+decode::Source *NewSource(MemoryContext context, Relation relation, const List *handlers);
+
+// The source for a row of relation that was inserted by the transaction with that order; captured are the tables whose
+// handlers apply to it. nullptr: none does. Rows that come one after the other mostly share it, so last is looked at first.
+decode::Source *SourceAt(const List *versions, MemoryContext context, Relation relation, const List *captured,
+						 uint32 order, decode::Source *last);
+
 } // namespace pgq_ext::queue

@@ -66,6 +66,21 @@ enum {
 };
 } // namespace request_column
 
+// pgq_event_error
+namespace error_column {
+enum {
+	kErrorId = 1,
+	kHandler,
+	kHandlerId,
+	kSource,
+	kEvent,
+	kSqlstate,
+	kError,
+	kOccurredAt,
+	kLsn,
+};
+} // namespace error_column
+
 // pgq_queue
 namespace queue_column {
 enum {
@@ -80,6 +95,7 @@ enum {
 
 enum class State : char {
 	Scheduled = 's', // not due yet, and without a place in its key
+	Parked = 'p',    // waits for its place in its key until a large transaction is converted
 	Ready = 'r',     // head of its key, can be claimed
 	Waiting = 'w',   // behind another live job of its key
 	Delayed = 'd',   // head of its key, between attempts
@@ -127,7 +143,7 @@ Job ReadJob(TupleTableSlot *row);
 inline bool
 IsHead(const Job &job)
 {
-	return job.state != State::Waiting && job.state != State::Scheduled;
+	return job.state != State::Waiting && job.state != State::Scheduled && job.state != State::Parked;
 }
 
 // Whether (job.job_id, attempt) is the hand-out that counts.

@@ -44,7 +44,7 @@ Expire(const Timers &timers, const Job &job)
 static pg::Outcome
 TakePlace(const Timers &timers)
 {
-	if (!PlaceScheduled(timers.appender, timers.tables.jobs, *timers.next_position))
+	if (!PlaceJob(timers.appender, timers.tables.jobs, *timers.next_position))
 		return pg::Outcome::Busy;
 	++*timers.next_position;
 	return pg::Outcome::Done;

@@ -18,6 +18,7 @@ CREATE TABLE region_1 PARTITION OF region FOR VALUES IN (1);
 CREATE TABLE shape (id bigserial PRIMARY KEY, k text DEFAULT 'k' || (random() * 3)::int, p int DEFAULT 1);
 CREATE TABLE short (id bigserial, k text);
 CREATE TABLE gone (id bigint);
+CREATE TABLE bulk (id bigserial PRIMARY KEY, k text, n bigint); -- by large transactions
 CREATE TABLE direct (job_id bigint);          -- beside each pgq_enqueue, in its transaction
 CREATE TABLE span (since bigint, until bigint); -- where in the clock of k0 the handler 'brief' applied
 CREATE TABLE effect (seq bigserial, job_id bigint, handler text, k text, n bigint); -- beside each pgq_complete
@@ -30,6 +31,8 @@ SELECT pgq_create_handler('changing', 'ev', args => $$jsonb_build_object('id', i
 SELECT pgq_create_handler('region', 'region', serialization_key => 'k', queue => 'fast');
 SELECT pgq_create_handler('shape', 'shape', serialization_key => 'k', queue => 'fast');
 SELECT pgq_create_handler('short', 'short');
+SELECT pgq_create_handler('bulk', 'bulk', serialization_key => 'k', queue => 'fast');
+SELECT pgq_create_handler('sparse', 'bulk', filter => 'id % 50 = 0', args => $$jsonb_build_object('id', id, 'x', 1 / (id % 1000))$$);
 
 CREATE TABLE archived AS SELECT * FROM pgq_jobs WHERE false; -- what of the archive was truncated
 
@@ -69,6 +72,19 @@ BEGIN
             COMMIT;
         END IF;
         PERFORM pg_sleep(pause);
+    END LOOP;
+END $$;
+
+-- One large transaction, or one that nearly is.
+CREATE FUNCTION insert_bulk(events int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    key text;
+    last bigint;
+BEGIN
+    FOR i IN 0 .. 2 LOOP
+        key := 'k' || i;
+        UPDATE clock SET n = n + events / 3 WHERE k = key RETURNING n INTO last;
+        INSERT INTO bulk (k, n) SELECT key, g FROM generate_series(last - events / 3 + 1, last) g;
     END LOOP;
 END $$;
 
@@ -135,6 +151,7 @@ CREATE VIEW expected AS
     UNION ALL SELECT 'brief', e.id FROM ev e JOIN span s ON e.n > s.since AND (e.n < s.until OR s.until IS NULL) WHERE e.k = 'k0'
     UNION ALL SELECT 'region', id FROM region
     UNION ALL SELECT 'shape', id FROM shape
+    UNION ALL SELECT 'bulk', id FROM bulk UNION ALL SELECT 'sparse', id FROM bulk WHERE id % 50 = 0
     UNION ALL SELECT 'short', id FROM short UNION ALL SELECT 'short', id FROM gone
     UNION ALL SELECT 'direct', job_id FROM direct;
 

@@ -1,0 +1,85 @@
+// Sources by table: see source_table.hpp.
+#include "decode/source_table.hpp"
+
+extern "C" {
+#include "catalog/partition.h"
+}
+
+namespace pgq_ext::decode {
+
+struct SourceEntry {
+	Oid relid; // hash key
+	Source *source; // nullptr: not captured
+};
+
+List *
+CapturedBy(Relation relation)
+{
+	Oid relid = RelationGetRelid(relation);
+	List *captured = list_make1_oid(relid);
+
+	if (relation->rd_rel->relispartition)
+		captured = list_concat(captured, get_partition_ancestors(relid));
+	return captured;
+}
+
+static Source *
+BuildSource(Relation relation, bool requests, const List *all)
+{
+	List *captured = CapturedBy(relation);
+	List *handlers = NIL;
+	ListCell *lc;
+
+	foreach (lc, all) {
+		Handler *handler = (Handler *)lfirst(lc);
+		if (list_member_oid(captured, handler->source))
+			handlers = lappend(handlers, handler);
+	}
+	if (handlers == NIL && !requests)
+		return nullptr;
+
+	Source *source = (Source *)palloc0(sizeof(Source));
+	source->relid = RelationGetRelid(relation);
+	source->requests = requests;
+	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	source->nhandlers = list_length(handlers);
+	source->handlers = (Handler **)palloc0(Max(1, source->nhandlers) * sizeof(Handler *));
+	foreach (lc, handlers)
+		source->handlers[foreach_current_index(lc)] = (Handler *)lfirst(lc);
+	return source;
+}
+
+static HTAB *
+NewEntries(MemoryContext context)
+{
+	HASHCTL ctl = {};
+
+	ctl.keysize = sizeof(Oid);
+	ctl.entrysize = sizeof(SourceEntry);
+	ctl.hcxt = context;
+	return hash_create("pgq_ext sources", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+Source *
+FindSource(SourceTable *table, MemoryContext batch, Relation relation, bool requests, const List *handlers)
+{
+	Oid relid = RelationGetRelid(relation);
+
+	if (table->entries == nullptr)
+		table->entries = NewEntries(batch);
+	SourceEntry *entry = (SourceEntry *)hash_search(table->entries, &relid, HASH_FIND, nullptr);
+	if (entry != nullptr)
+		return entry->source;
+
+	// Looking for ancestors may bring an invalidation: what was found then holds for this row only.
+	MemoryContext old = MemoryContextSwitchTo(batch);
+	Source *source = BuildSource(relation, requests, handlers);
+	MemoryContextSwitchTo(old);
+	if (table->entries != nullptr) {
+		entry = (SourceEntry *)hash_search(table->entries, &relid, HASH_ENTER, nullptr);
+		entry->source = source;
+	}
+	return source;
+}
+
+} // namespace pgq_ext::decode

@@ -1,0 +1,167 @@
+// What has been made of a large transaction: see made.hpp.
+#include "queue/made.hpp"
+
+#include "queue/job.hpp"
+
+extern "C" {
+#include "common/hashfn.h"
+#include "utils/hsearch.h"
+#include "utils/pg_lsn.h"
+}
+
+namespace pgq_ext::queue {
+
+// By a hash of all values: two that differ share it about never, and then one event of a slot lost in the middle of a large
+// transaction has no job.
+struct MadeEntry {
+	uint64 hash; // hash key
+	int64 n;
+};
+
+struct Made {
+	HTAB *entries;
+};
+
+// The hash of a text or jsonb, which 0 stands for no value of.
+static uint64
+HashValue(Datum value, uint64 seed)
+{
+	if (value == (Datum)0)
+		return hash_combine64(seed, 1);
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	uint64 hash = hash_bytes_extended((const unsigned char *)VARDATA_ANY(bytes), (int)VARSIZE_ANY_EXHDR(bytes), seed);
+
+	if ((Pointer)bytes != DatumGetPointer(value))
+		pfree(bytes);
+	return hash;
+}
+
+static uint64
+HashJob(Datum handler, Datum key, int32 priority, Datum args)
+{
+	return HashValue(args, HashValue(key, HashValue(handler, (uint64)(uint32)priority)));
+}
+
+static uint64
+HashError(int64 handler_id, Datum event)
+{
+	return HashValue(event, ~(uint64)handler_id);
+}
+
+static void
+Add(Made *made, uint64 hash)
+{
+	bool found;
+	auto *entry = (MadeEntry *)hash_search(made->entries, &hash, HASH_ENTER, &found);
+
+	entry->n = found ? entry->n + 1 : 1;
+}
+
+static bool
+Take(Made *made, uint64 hash)
+{
+	auto *entry = (MadeEntry *)hash_search(made->entries, &hash, HASH_FIND, nullptr);
+
+	if (entry == nullptr || entry->n == 0)
+		return false;
+	entry->n--;
+	return true;
+}
+
+// Visits all rows of a table.
+template <typename Body>
+static void
+ForEachRow(Oid schema, const char *name, const Body &body)
+{
+	pg::Table table = pg::Open(schema, name);
+	Snapshot snapshot = pg::FreshSnapshot();
+	TableScanDesc scan = table_beginscan(table.relation, snapshot, 0, nullptr);
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, table.row)) {
+		CHECK_FOR_INTERRUPTS();
+		body(table.row);
+	}
+	table_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	pg::Close(&table);
+}
+
+static Datum
+Value(TupleTableSlot *row, int column)
+{
+	bool isnull;
+	Datum value = pg::Get(row, column, &isnull);
+
+	return isnull ? (Datum)0 : value;
+}
+
+static bool
+IsOf(const LargeTransaction &large, int64 position)
+{
+	return position >= large.first_position && position < large.next_position;
+}
+
+static void
+ReadLive(Made *made, Oid schema, const LargeTransaction &large)
+{
+	using namespace column;
+
+	ForEachRow(schema, "pgq_job", [&](TupleTableSlot *row) {
+		if (IsOf(large, DatumGetInt64(Value(row, kPosition))))
+			Add(made, HashJob(Value(row, kHandler), Value(row, kKey), DatumGetInt32(Value(row, kPriority)),
+							  Value(row, kArgs)));
+	});
+}
+
+static void
+ReadArchived(Made *made, Oid schema, const LargeTransaction &large)
+{
+	using namespace archive_column;
+
+	ForEachRow(schema, "pgq_archive", [&](TupleTableSlot *row) {
+		if (IsOf(large, DatumGetInt64(Value(row, kPosition))))
+			Add(made, HashJob(Value(row, kHandler), Value(row, kKey), DatumGetInt32(Value(row, kPriority)),
+							  Value(row, kArgs)));
+	});
+}
+
+static void
+ReadErrors(Made *made, Oid schema, const LargeTransaction &large)
+{
+	using namespace error_column;
+
+	ForEachRow(schema, "pgq_event_error", [&](TupleTableSlot *row) {
+		if (DatumGetLSN(Value(row, kLsn)) == large.commit_lsn)
+			Add(made, HashError(DatumGetInt64(Value(row, kHandlerId)), Value(row, kEvent)));
+	});
+}
+
+Made *
+ReadMade(Oid schema, const LargeTransaction &large)
+{
+	Made *made = (Made *)palloc0(sizeof(Made));
+	HASHCTL ctl = {};
+
+	ctl.keysize = sizeof(uint64);
+	ctl.entrysize = sizeof(MadeEntry);
+	ctl.hcxt = CurrentMemoryContext;
+	made->entries = hash_create("pgq_ext what was made", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	ReadLive(made, schema, large);
+	ReadArchived(made, schema, large);
+	ReadErrors(made, schema, large);
+	return made;
+}
+
+bool
+TakeJob(Made *made, Datum handler, Datum key, int32 priority, Datum args)
+{
+	return Take(made, HashJob(handler, key, priority, args));
+}
+
+bool
+TakeError(Made *made, int64 handler_id, Datum event)
+{
+	return Take(made, HashError(handler_id, event));
+}
+
+} // namespace pgq_ext::queue
