@@ -32,7 +32,7 @@ END $$;
 ALTER TABLE @extschema@.pgq_handler ENABLE ROW LEVEL SECURITY;
 ALTER TABLE @extschema@.pgq_queue_worker ENABLE ROW LEVEL SECURITY;
 
--- pgq_progress and pgq_active_handler belong to one server's WAL, and so do versions that are retired. What happens to
+-- pgq_progress, pgq_large_transaction and pgq_active_handler belong to one server's WAL, and so do versions that are retired. What happens to
 -- the others when they are restored is in admin/copies.sql.
 SELECT pg_extension_config_dump('@extschema@.pgq_queue', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_queue_worker',

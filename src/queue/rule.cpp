@@ -92,6 +92,7 @@ PinSettings()
 		{"lock_timeout", "0"},
 		{"idle_in_transaction_session_timeout", "0"},
 		{"idle_session_timeout", "0"},
+		{"temp_file_limit", "-1"},
 		{"client_min_messages", "error"},
 	};
 

@@ -47,7 +47,7 @@ SELECT is_empty($$SELECT m.described, x.grantee::regrole FROM member m, aclexplo
 
 -- Dumps: tables that hold what users made or what they cannot make again, and not those that tell of this server's WAL.
 SELECT set_eq($$SELECT c.relname::text FROM pg_extension e, unnest(e.extconfig) x JOIN pg_class c ON c.oid = x WHERE extname = 'pgq_ext'$$,
-    $$SELECT name FROM member WHERE relkind IN ('r', 'S') AND name NOT IN ('pgq_progress', 'pgq_active_handler')$$,
+    $$SELECT name FROM member WHERE relkind IN ('r', 'S') AND name NOT IN ('pgq_progress', 'pgq_large_transaction', 'pgq_active_handler')$$,
     'pg_dump takes all tables and sequences but those that belong to one server''s WAL');
 SELECT is_empty($$SELECT extcondition FROM pg_extension e, unnest(extcondition, extconfig) x (cond, tab)
     WHERE extname = 'pgq_ext' AND cond <> '' AND tab::regclass::text NOT LIKE '%pgq\_handler' AND tab::regclass::text NOT LIKE '%pgq\_queue\_worker'$$,
