@@ -180,7 +180,7 @@ HintUnchanged(const Table &table)
 }
 
 Outcome
-Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
+Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 {
 	TM_FailureData failure;
 	LockTupleMode mode;
@@ -188,7 +188,7 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 
 	Outcome outcome = OutcomeOf(
 		table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot,
-						   InvalidSnapshot, wait == Wait::Yes, &failure, &mode, &update_indexes));
+						   InvalidSnapshot, true, &failure, &mode, &update_indexes));
 	if (outcome == Outcome::Done && update_indexes) {
 		HintUnchanged(table);
 		InsertIndexEntries(table, table.changed, true);
@@ -196,18 +196,15 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 	return outcome;
 }
 
+// The lock comes first, since heap_update does not allow for callers that won't wait: it takes any lock for a conflict, and
+// a server with assertions stops there.
 Outcome
 UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot)
 {
-	Outcome outcome = Update(table, tid, snapshot, Wait::No);
+	Outcome outcome = LockInto(table, table.spare, tid, snapshot, LockTupleNoKeyExclusive, Wait::No,
+							   Version::This);
 
-	if (outcome != Outcome::Busy)
-		return outcome;
-	outcome = LockInto(table, table.spare, tid, snapshot, LockTupleNoKeyExclusive, Wait::No,
-					   Version::This);
-	if (outcome != Outcome::Done)
-		return outcome;
-	return Update(table, tid, snapshot, Wait::Yes); // holds the lock: there is nothing to wait for
+	return outcome == Outcome::Done ? Update(table, tid, snapshot) : outcome;
 }
 
 Outcome

@@ -86,11 +86,10 @@ enum class Standing {
 Standing StandingOf(const Table &table, ItemPointer tid);
 
 // Replaces the row at tid by table.changed (whose tts_tid is set to the new version's) and
-// maintains the indexes.
-Outcome Update(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait);
+// maintains the indexes. Waits for who holds the row.
+Outcome Update(const Table &table, ItemPointer tid, Snapshot snapshot);
 
-// Update that never waits, also where the row carries locks that don't conflict with it (Update
-// takes any lock for Busy). A row that is Changed is left alone.
+// Update that never waits, of columns that are in no unique index. Uses table.spare.
 Outcome UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot);
 
 // Deletes the row at tid.

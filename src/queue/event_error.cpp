@@ -163,7 +163,7 @@ ReconsiderEvent(Oid schema, List *handlers, int64 error_id, int timeout_ms)
 		} else {
 			pg::StartChange(errors);
 			SetError(errors, result.handler, result.error);
-			(void)pg::Update(errors, &errors.row->tts_tid, snapshot, pg::Wait::No);
+			(void)pg::UpdateNoWait(errors, &errors.row->tts_tid, snapshot);
 		}
 	}
 	UnregisterSnapshot(snapshot);

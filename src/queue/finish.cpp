@@ -160,7 +160,7 @@ Delay(const pg::Table &jobs, Snapshot snapshot, const Job &job, TimestampTz unti
 	pg::Set(jobs, column::kVisibleAt, TimestampTzGetDatum(until));
 	pg::Set(jobs, column::kLastError, error);
 	NoteDue(until);
-	return pg::Update(jobs, &tid, snapshot, pg::Wait::Yes);
+	return pg::Update(jobs, &tid, snapshot);
 }
 
 bool

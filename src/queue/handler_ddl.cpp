@@ -142,7 +142,7 @@ Retire(const pg::Table &table, Snapshot snapshot, Current *current)
 		SetText(table, kRetiredRule, nodeToString(current->query));
 		pg::Set(table, kOwner, ObjectIdGetDatum(current->owner));
 	}
-	if (pg::Update(table, &current->tid, snapshot, pg::Wait::Yes) != pg::Outcome::Done)
+	if (pg::Update(table, &current->tid, snapshot) != pg::Outcome::Done)
 		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						errmsg("handler \"%s\" was changed concurrently", current->definition.handler)));
 	CommandCounterIncrement();

@@ -134,7 +134,7 @@ TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 p
 	pg::Set(jobs, column::kState, LetterDatum(State::Ready));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(departed == Departed::Verified));
 	if (wait == pg::Wait::Yes || next.state == State::Waiting)
-		return pg::Update(jobs, &next.tid, snapshot, pg::Wait::Yes);
+		return pg::Update(jobs, &next.tid, snapshot);
 
 	pg::Outcome outcome = pg::UpdateNoWait(jobs, &next.tid, snapshot);
 	// Nobody needs an unverified job to be verified: that only spares dequeue a look.

@@ -120,7 +120,7 @@ AdvanceLargeTransaction(Oid schema, const LargeTransaction &large)
 	pg::StartChange(table);
 	pg::Set(table, kNextPosition, Int64GetDatum(large.next_position));
 	pg::Set(table, kRowsConverted, Int64GetDatum(large.rows_converted));
-	if (pg::Update(table, &tid, snapshot, pg::Wait::Yes) != pg::Outcome::Done)
+	if (pg::Update(table, &tid, snapshot) != pg::Outcome::Done)
 		elog(ERROR, "a row of table \"%s\" was changed by somebody else", kTable);
 	UnregisterSnapshot(snapshot);
 	pg::Close(&table);

@@ -19,7 +19,7 @@ Change(const pg::Table &jobs, Snapshot snapshot, const Job &job, State state,
 	pg::Set(jobs, column::kVisibleAt, TimestampTzGetDatum(visible_at));
 	if (state != State::Ready)
 		NoteDue(visible_at);
-	return pg::Update(jobs, &tid, snapshot, pg::Wait::Yes);
+	return pg::Update(jobs, &tid, snapshot);
 }
 
 TimestampTz

@@ -91,7 +91,7 @@ CancelHeld(const pg::Table &archive, Snapshot snapshot, int64 job_id, bool *canc
 	pg::StartChange(archive);
 	pg::Set(archive, kStatus, LetterDatum(Status::Cancelled));
 	pg::Set(archive, kFinishedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
-	pg::Outcome outcome = pg::Update(archive, &tid, snapshot, pg::Wait::Yes);
+	pg::Outcome outcome = pg::Update(archive, &tid, snapshot);
 	*cancelled = outcome == pg::Outcome::Done;
 	return outcome;
 }

@@ -125,7 +125,7 @@ WriteProgress(Oid schema, Progress *progress)
 		progress->tid = table.row->tts_tid;
 	}
 	FillRow(table, *progress);
-	if (pg::Update(table, &progress->tid, snapshot, pg::Wait::Yes) != pg::Outcome::Done)
+	if (pg::Update(table, &progress->tid, snapshot) != pg::Outcome::Done)
 		elog(ERROR, "the row of table \"pgq_progress\" was changed by somebody else");
 	progress->tid = table.changed->tts_tid;
 	UnregisterSnapshot(snapshot);

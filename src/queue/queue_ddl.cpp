@@ -125,7 +125,7 @@ AlterQueue(Oid schema, const QueueDefinition &change)
 
 		pg::StartChange(queues);
 		Fill(queues, change);
-		return pg::Update(queues, &tid, snapshot, pg::Wait::Yes);
+		return pg::Update(queues, &tid, snapshot);
 	});
 	pg::Close(&queues);
 }
