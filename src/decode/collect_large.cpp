@@ -47,7 +47,9 @@ KeepChange(Collector *collector, Large *large, Relation relation, ReorderBufferC
 	if (row == nullptr)
 		return;
 	Shape *shape = ShapeOf(large, relation, relid == collector->own.request, collector->generation);
-	AddLargeRow(large, shape, change->txn->xid, Flat(row, relation));
+	HeapTuple flat = Flat(row, relation);
+	AddLargeRow(large, shape, change->txn->xid, flat);
+	FreeFlat(flat, row);
 }
 
 void

@@ -162,6 +162,13 @@ Flat(HeapTuple row, Relation relation)
 }
 
 void
+FreeFlat(HeapTuple flat, HeapTuple row)
+{
+	if (flat != row)
+		heap_freetuple(flat);
+}
+
+void
 CollectBegin(Collector *collector, ReorderBufferTXN *txn)
 {
 	collector->passed_over = IsConverted(collector, txn);
@@ -179,7 +186,9 @@ CollectRow(Collector *collector, ReorderBufferTXN *txn, Relation relation, HeapT
 		return;
 	if (collector->run == nullptr || collector->run->source != source)
 		collector->run = AddRun(collector->batch, source, txn->final_lsn, txn->xact_time.commit_time);
-	AddRow(collector->batch, collector->run, Flat(row, relation));
+	HeapTuple flat = Flat(row, relation);
+	AddRow(collector->batch, collector->run, flat);
+	FreeFlat(flat, row);
 	collector->touched = true;
 }
 

@@ -40,8 +40,10 @@ bool IsConverted(const Collector *collector, const ReorderBufferTXN *txn);
 // The row that the change inserts into its table, perhaps toasted; nullptr when it is something else.
 HeapTuple InsertedRow(Collector *collector, Relation relation, ReorderBufferChange *change);
 
-// The row without anything outside it: the reorder buffer frees the TOAST chunks it assembled after the callback.
+// The row without anything outside it: the reorder buffer frees the TOAST chunks it assembled after the callback. A copy, or
+// the row itself; FreeFlat frees the copy, whose context is that of all that is replayed at once.
 HeapTuple Flat(HeapTuple row, Relation relation);
+void FreeFlat(HeapTuple flat, HeapTuple row);
 
 // The handler version in a change of pgq_handler; nullptr when there is nothing to keep. In the current memory context.
 Handler *ChangedHandler(Relation relation, ReorderBufferChange *change);
