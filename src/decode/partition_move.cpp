@@ -53,6 +53,17 @@ TakeMove(PartitionMoves *moves, const ReorderBufferChange *change)
 	return found;
 }
 
+// Frees what it needed: the context is that of the whole transaction.
+static Oid
+RootOf(Relation partition)
+{
+	List *ancestors = get_partition_ancestors(RelationGetRelid(partition));
+	Oid root = llast_oid(ancestors);
+
+	list_free(ancestors);
+	return root;
+}
+
 bool
 IsMovedRow(PartitionMoves *moves, Relation relation, const ReorderBufferChange *change)
 {
@@ -60,7 +71,7 @@ IsMovedRow(PartitionMoves *moves, Relation relation, const ReorderBufferChange *
 		(!OidIsValid(moves->root) && hash_get_num_entries(moves->deletes) == 0))
 		return false;
 
-	Oid root = llast_oid(get_partition_ancestors(RelationGetRelid(relation)));
+	Oid root = RootOf(relation);
 	if (TakeMove(moves, change)) {
 		moves->root = root;
 		moves->left = RelationGetRelid(relation);
