@@ -32,8 +32,13 @@ ifdef FAULTS
 PG_CPPFLAGS += -DPGQ_EXT_FAULTS
 endif
 
+# The server's assertions in our code, as `make test` builds it.
+ifneq ($(ASSERTS),)
+PG_CPPFLAGS += -DUSE_ASSERT_CHECKING
+endif
+
 # `make test` and `make demo` bring PostgreSQL along: they must work before it is there.
-ifneq ($(filter-out test soak-crash demo lint format, $(or $(MAKECMDGOALS), all)),)
+ifneq ($(filter-out test test-checked test-valgrind soak soak-crash demo lint format, $(or $(MAKECMDGOALS), all)),)
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no
@@ -48,9 +53,20 @@ $(INSTALL_SQL): $(SQL_PARTS)
 objects: $(OBJS)
 endif
 
-.PHONY: test soak-crash demo lint format
+.PHONY: test test-checked test-valgrind soak soak-crash demo lint format
 test:
 	@test/run $(TEST)
+
+# The same on a server with assertions of its own, and a part of them under valgrind: see doc/development.md.
+test-checked:
+	@test/run --checked $(TEST)
+
+test-valgrind:
+	@test/run --valgrind $(TEST)
+
+# A mixed load that watches memory, slot and tables, for long: make soak SECONDS=3600.
+soak:
+	PGQ_SOAK_SECONDS=$(or $(SECONDS),600) test/run test/t/080_soak.pl
 
 # Random kills under load, for long: make soak-crash CYCLES=50.
 soak-crash:

@@ -22,6 +22,8 @@ readonly no_main_cluster=/etc/postgresql-common/createcluster.d/pgq_ext-no-main-
 
 private=     # the temporary directory that holds everything
 as_server=() # the first words of a command that is to run as the server's user
+server_root= # below it lies the server that is copied: nothing, or the directory of one like Debian's
+build_options=() # variables for the make that builds the extension
 logs=()      # what is kept of a failed run: names below the private copy of the sources
 
 fail() {
@@ -136,6 +138,7 @@ prepare() {
     make_private_dir
     echo "Building with a private copy of PostgreSQL $pg_version in $private"
     rm -rf "$source_dir/test-output"
+    provide_server
     copy_server
     copy_source
     build_and_install
@@ -145,23 +148,28 @@ pg_bin() {
     echo "$private/usr/lib/postgresql/$pg_version/bin"
 }
 
+# For who wants another server than the machine's: to be defined anew, and to set server_root.
+provide_server() {
+    :
+}
+
 # PostgreSQL finds its files relative to its programs, so a copy is an installation of its own. What an earlier
 # `make install` has put into the machine's is not to be tested.
 copy_server() {
-    local parts=("/usr/lib/postgresql/$pg_version" "/usr/share/postgresql/$pg_version" /usr/include/postgresql)
-    run cp -r --parents "${parts[@]}" "$private"
+    local parts=("usr/lib/postgresql/$pg_version" "usr/share/postgresql/$pg_version" usr/include/postgresql)
+    tar -C "$server_root/" -c "${parts[@]}" | "${as_server[@]}" tar -C "$private" -x --no-same-owner
     run find "$private/usr" -depth -name 'pgq_ext*' -exec rm -r {} +
 }
 
 copy_source() {
-    tar -C "$source_dir" --exclude-vcs --exclude=./test-output -c . |
+    tar -C "$source_dir" --exclude-vcs --exclude=./test-output --exclude=./test-server -c . |
         "${as_server[@]}" tar -C "$private/build" -x --no-same-owner
     run make -s clean
 }
 
 build_and_install() {
-    run make -s -j"$(nproc)"
-    run make -s install
+    run make -s -j"$(nproc)" "${build_options[@]}"
+    run make -s install "${build_options[@]}"
 }
 
 # --- the end --------------------------------------------------------------------------------------------------------
@@ -200,7 +208,7 @@ stop_programs() {
 # A server that is killed leaves shared memory behind; SIGQUIT is its immediate shutdown. Within initdb any signal would
 # do that, but there the server ends by itself when initdb is gone.
 stop_program() {
-    if [ "$(cat "/proc/$1/comm")" != postgres ]; then
+    if ! [[ $(cat "/proc/$1/comm") =~ ^(postgres$|memcheck) ]]; then
         kill -s KILL "$1"
     elif ! grep -qzxE -e '--(boot|single)' "/proc/$1/cmdline"; then
         kill -s QUIT "$1"

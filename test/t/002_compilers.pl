@@ -1,5 +1,5 @@
-# The library compiles without a warning with g++ and with clang (which the server's development package brings along),
-# with the fault points and with the server's assertions, too.
+# The library compiles without a warning with g++ and with clang (which the server's development package brings along):
+# as users have it, and with the fault points and the server's assertions.
 use strict;
 use warnings;
 use FindBin;
@@ -19,11 +19,11 @@ sub compiles
     system_or_bail('cp', '-R', "$root/src", "$root/sql", "$root/doc", "$root/Makefile", "$root/pgq_ext.control", $build);
     system_or_bail('find', $build, '-name', '*.o', '-delete');
     my ($out, $err) = run_command(['make', '-s', '-j2', '-C', $build, "PG_CONFIG=$pg_config", "CXX=$compiler",
-        'EXTRA_CXXFLAGS=-fsyntax-only ' . join(' ', @settings), 'objects']);
+        'EXTRA_CXXFLAGS=-fsyntax-only', @settings, 'objects']);
     is($err, '', "$name: no warning");
     return;
 }
 
-compiles('g++', 'g++', '-DUSE_ASSERT_CHECKING');
-compiles('clang', $clang, '-DPGQ_EXT_FAULTS');
+compiles('g++', 'g++', 'ASSERTS=');
+compiles('clang', $clang, 'ASSERTS=1', 'FAULTS=1');
 done_testing();
