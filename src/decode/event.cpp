@@ -77,6 +77,7 @@ AddRow(Batch *batch, Run *run, HeapTuple row)
 {
 	MemoryContext old = MemoryContextSwitchTo(batch->context);
 
+	Assert(run == llast(batch->runs));
 	tuplestore_puttuple(batch->rows, row);
 	run->nrows++;
 	batch->nrows++;

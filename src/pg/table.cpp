@@ -186,6 +186,7 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 	LockTupleMode mode;
 	bool update_indexes;
 
+	Assert(!TTS_EMPTY(table.changed));
 	Outcome outcome = OutcomeOf(
 		table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot,
 						   InvalidSnapshot, true, &failure, &mode, &update_indexes));
@@ -219,6 +220,7 @@ Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 void
 Insert(const Table &table)
 {
+	Assert(!TTS_EMPTY(table.changed));
 	table_tuple_insert(table.relation, table.changed, GetCurrentCommandId(true), 0, nullptr);
 	InsertIndexEntries(table, table.changed, false);
 }
@@ -228,6 +230,7 @@ StartChange(const Table &table)
 {
 	int natts = RelationGetDescr(table.relation)->natts;
 
+	Assert(!TTS_EMPTY(table.row));
 	slot_getallattrs(table.row);
 	ExecClearTuple(table.changed);
 	memcpy(table.changed->tts_values, table.row->tts_values, natts * sizeof(Datum));

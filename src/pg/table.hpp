@@ -120,6 +120,7 @@ Get(TupleTableSlot *row, int column, bool *isnull)
 inline void
 Set(const Table &table, int column, Datum value)
 {
+	Assert(column >= 1 && column <= table.changed->tts_tupleDescriptor->natts);
 	table.changed->tts_values[column - 1] = value;
 	table.changed->tts_isnull[column - 1] = false;
 }
