@@ -14,7 +14,7 @@ use PgqLoad;
 use PgqSamples;
 
 my $seconds = $ENV{PGQ_SOAK_SECONDS} || 24;
-# Few enough not to be a load themselves, enough for thirds.
+# Few enough not to be a load themselves, enough for quarters.
 my $interval = $seconds > 150 ? $seconds / 150 : 1;
 
 # That a worker vanishes is part of the load, and that autovacuum gives way to DDL is what it should do.
