@@ -79,6 +79,7 @@ SetState(Database *db, State state)
 	// Who holds the database has sent SIGTERM: that we go on a little must not hide it.
 	if (db->state != State::Held)
 		db->state = state;
+	db->recovered |= state == State::Streaming;
 	LWLockRelease(cluster->lock);
 	SetLauncherLatch();
 }
@@ -91,15 +92,19 @@ SetSlotName(Database *db, const char *slot_name)
 	LWLockRelease(cluster->lock);
 }
 
-void
+bool
 RecordError(Database *db, const char *message)
 {
-	LWLockAcquire(cluster->lock, LW_EXCLUSIVE);
 	size_t length = pg_mbcliplen(message, strlen(message), sizeof db->last_error - 1);
+
+	LWLockAcquire(cluster->lock, LW_EXCLUSIVE);
+	bool again = !db->recovered && strlen(db->last_error) == length && memcmp(db->last_error, message, length) == 0;
 	memcpy(db->last_error, message, length);
 	db->last_error[length] = '\0';
 	db->last_error_at = GetCurrentTimestamp();
+	db->recovered = false;
 	LWLockRelease(cluster->lock);
+	return again;
 }
 
 void

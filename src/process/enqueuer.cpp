@@ -157,8 +157,10 @@ pgq_ext_enqueuer_main(Datum arg)
 	ErrorData *error = pg::Try([&]() { process::Run(enqueuer); });
 	if (error == nullptr)
 		proc_exit(0);
-	// The error may have been raised with locks held; the text is kept for pgq_enqueuer, and the process goes.
+	// The error may have been raised with locks held; the text is kept for pgq_enqueuer, and the process goes. What fails again
+	// and again is said once.
 	LWLockReleaseAll();
-	process::RecordError(db, error->message != nullptr ? error->message : "unknown error");
+	if (process::RecordError(db, error->message != nullptr ? error->message : "unknown error"))
+		proc_exit(1);
 	ReThrowError(error);
 }

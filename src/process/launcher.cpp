@@ -106,7 +106,7 @@ StartTime(Database *db, Watch *watch, TimestampTz now)
 	bool unexplained = ended && db->state == State::Failed && db->last_error_at < watch->started_at;
 	LWLockRelease(cluster->lock);
 	if (unexplained)
-		RecordError(db, "the enqueuer ended early; the server log says why");
+		(void)RecordError(db, "the enqueuer ended early; the server log says why");
 	return time;
 }
 
@@ -142,7 +142,7 @@ SetStarved(Database *db, bool now_starved)
 		db->state = State::Failed;
 	LWLockRelease(cluster->lock);
 	if (now_starved)
-		RecordError(db, kNoWorkerSlot);
+		(void)RecordError(db, kNoWorkerSlot);
 }
 
 static void

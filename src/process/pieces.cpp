@@ -80,6 +80,8 @@ AddPieces(Enqueuer *enqueuer, Pieces *pieces)
 		return;
 	MemoryContext old = MemoryContextSwitchTo(enqueuer->context);
 	state->unfinished = lappend(state->unfinished, pieces);
+	if (XLogRecPtrIsInvalid(state->parked_from))
+		state->parked_from = pieces->row.commit_lsn;
 	Park(&state->parking, pieces->rows);
 	MemoryContextSwitchTo(old);
 }
@@ -123,10 +125,13 @@ Place(Enqueuer *enqueuer, bool *all)
 			pg::FaultPoint("after_placing");
 		}))
 		return false;
-	*all = placing.placed == 0 && !placing.busy;
+	*all = placing.placed < kPlaceAtOnce && !placing.busy;
+	// Who waits for commits to have become jobs does not wait for those that somebody is just changing.
+	if (placing.placed < kPlaceAtOnce && First(*state) == nullptr)
+		state->parked_from = InvalidXLogRecPtr;
 	if (*all)
 		state->placed_up_to = end;
-	if (placing.placed == 0 && placing.busy) {
+	if (placing.placed < kPlaceAtOnce && placing.busy) {
 		state->place_again_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kPlaceAgainMs);
 		NoteDue(enqueuer->db, state->place_again_at);
 	}
@@ -227,6 +232,19 @@ WorkOnPieces(Enqueuer *enqueuer)
 		return false;
 	if (all && First(*state) == nullptr)
 		StopParking(state);
+	return true;
+}
+
+bool
+PlaceLeftOver(Enqueuer *enqueuer)
+{
+	PiecesState *state = &enqueuer->pieces;
+
+	while (First(*state) == nullptr && IsParking(*state) && HasPieces(*state)) {
+		CHECK_FOR_INTERRUPTS();
+		if (!WorkOnPieces(enqueuer))
+			return false;
+	}
 	return true;
 }
 

@@ -28,6 +28,7 @@ struct PiecesState {
 	List *unfinished;       // of Pieces *, in the order of their commits
 	decode::Batch *piece;   // the one that is being converted
 	queue::Parking parking; // whose jobs have to be parked
+	XLogRecPtr parked_from; // those committed behind it may be; Invalid: none are
 	int64 placed_up_to;     // no parked job has a lower position
 	TimestampTz place_again_at; // some parked jobs were in somebody's hands
 };
@@ -48,6 +49,9 @@ bool HasPieces(const PiecesState &state);
 
 // Converts a piece, or gives some parked jobs their places. False: the extension is gone.
 bool WorkOnPieces(Enqueuer *enqueuer);
+
+// At the start, when no large transaction is unfinished: gives all parked jobs their places. False: the extension is gone.
+bool PlaceLeftOver(Enqueuer *enqueuer);
 
 // Converts all pieces that there are. False: the extension is gone.
 bool FinishPieces(Enqueuer *enqueuer);

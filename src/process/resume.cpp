@@ -20,6 +20,7 @@ LoadPieces(Enqueuer *enqueuer)
 	}
 	MemoryContextSwitchTo(old);
 	// The names are not known any more; it is not for long.
+	state->parked_from = FirstUnfinished(*state);
 	state->parking.all = state->unfinished != NIL || queue::HasParked(enqueuer->extension.schema);
 }
 

@@ -40,6 +40,7 @@ ResetEntry(Database *db)
 	db->state = State::Starting;
 	db->last_error_at = 0;
 	db->last_error[0] = '\0';
+	db->recovered = true;
 	db->slot_name[0] = '\0';
 	pg_atomic_write_u64(&db->last_lsn, 0);
 	pg_atomic_write_u64(&db->last_converted_at, 0);

@@ -36,6 +36,7 @@ struct Database {
 	State state;
 	TimestampTz last_error_at;
 	char last_error[512];
+	bool recovered; // an enqueuer has converted since
 	char slot_name[NAMEDATALEN];
 
 	// Written by the enqueuer, read by anyone.
@@ -77,7 +78,8 @@ void Terminate(int signal);
 
 void SetState(Database *db, State state);
 void SetSlotName(Database *db, const char *slot_name);
-void RecordError(Database *db, const char *message);
+// Keeps the error for pgq_enqueuer. True: it is the one that the enqueuer before ended with, too.
+bool RecordError(Database *db, const char *message);
 
 // Counts a job that became visible so many microseconds after its event's commit.
 void CountLatency(Database *db, uint64 microseconds);

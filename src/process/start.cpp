@@ -199,7 +199,7 @@ Start(Enqueuer *enqueuer)
 	} else if (!StartWithNewSlot(enqueuer)) {
 		return false;
 	}
-	if (!WatchTables(enqueuer))
+	if (!WatchTables(enqueuer) || !PlaceLeftOver(enqueuer))
 		return false;
 	// Whatever became due, or was postponed, while nobody watched.
 	enqueuer->postponed = true;

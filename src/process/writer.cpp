@@ -60,7 +60,10 @@ RecordedPosition(const Enqueuer *enqueuer)
 XLogRecPtr
 Position(const Enqueuer *enqueuer)
 {
-	return UpToUnfinished(enqueuer, Max(enqueuer->progress.last_lsn, enqueuer->batch->end));
+	XLogRecPtr position = UpToUnfinished(enqueuer, Max(enqueuer->progress.last_lsn, enqueuer->batch->end));
+	XLogRecPtr parked_from = enqueuer->pieces.parked_from;
+
+	return XLogRecPtrIsInvalid(parked_from) ? position : Min(position, parked_from);
 }
 
 bool

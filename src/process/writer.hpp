@@ -31,7 +31,7 @@ struct Enqueuer {
 // In the current memory context and resource owner, for the extension as it is found now.
 Enqueuer *NewEnqueuer(Database *db);
 
-// Everything committed before it has become jobs, once the batch is written.
+// Everything committed before it has become jobs that have their place, once the batch is written.
 XLogRecPtr Position(const Enqueuer *enqueuer);
 
 // The same by what has been committed: where a process that starts now would begin to decode.

@@ -108,6 +108,9 @@ ok($node->poll_query_until('postgres', q{SELECT count(*) = 9 FROM pg_replication
       . join("', '", @leaving) . q{')}), 'three others take the slots of three that leave');
 all_convert('with the slots of others', running(9));
 
+my @slots_said = slurp_file($node->logfile, $log_start) =~ /(HINT:  Free one or increase max_replication_slots\.)/g;
+is(scalar @slots_said, 11, 'each of those that had none has said so once');
+
 # Enough of both.
 restart_with('max_replication_slots = 25');
 is(join(' ', running(17)), "@databases", 'with enough of both all run');
