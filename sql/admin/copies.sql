@@ -13,27 +13,26 @@
 
 -- pgq_hold_jobs: holds all live jobs and all enqueued ones; returns how many. For the enqueuer of a clone.
 CREATE FUNCTION @extschema@.pgq_hold_jobs() RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    held bigint;
-BEGIN
-    WITH jobs AS (
-        DELETE FROM @extschema@.pgq_job
-        RETURNING job_id, position, visible_at, created_at, priority, attempt, failures, queue, handler, serialization_key,
-                  worker, last_error, args
-    ), requests AS (
-        DELETE FROM @extschema@.pgq_request RETURNING *
-    )
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+WITH jobs AS (
+    DELETE FROM @extschema@.pgq_job
+    RETURNING job_id, position, visible_at, created_at, priority, attempt, failures, queue, handler, serialization_key,
+              worker, last_error, args
+), requests AS (
+    DELETE FROM @extschema@.pgq_request RETURNING *
+), held AS (
     INSERT INTO @extschema@.pgq_archive (job_id, position, visible_at, created_at, priority, attempt, failures, queue,
                                          handler, serialization_key, worker, last_error, args, finished_at, status)
     SELECT j.*, clock_timestamp(), 'h' FROM jobs j
     UNION ALL
     SELECT r.job_id, NULL, coalesce(r.run_at, r.created_at), r.created_at, r.priority, 0, 0, r.queue, r.handler,
            r.serialization_key, NULL, NULL, r.args, clock_timestamp(), 'h'
-      FROM requests r WHERE r.kind = 'e';
-    GET DIAGNOSTICS held = ROW_COUNT;
-    RETURN held;
-END $$;
+      FROM requests r WHERE r.kind = 'e'
+    RETURNING job_id
+)
+SELECT count(*) FROM held;
+END;
 COMMENT ON FUNCTION @extschema@.pgq_hold_jobs IS 'hold the live jobs of a copied database; the enqueuer calls it';
 
 -- pgq_adopt_jobs: lets the held jobs of a copy go, in their order, each at the end of its key. To be called once the
@@ -43,11 +42,12 @@ COMMENT ON FUNCTION @extschema@.pgq_hold_jobs IS 'hold the live jobs of a copied
 -- Errors: 25006 in a read-only transaction or on a standby.
 -- Locks: as pgq_retry.
 CREATE FUNCTION @extschema@.pgq_adopt_jobs() RETURNS bigint
-LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT count(*) FILTER (WHERE @extschema@.pgq_retry(held.job_id))
-      FROM (SELECT a.job_id FROM @extschema@.pgq_archive a WHERE a.status = 'h'
-             ORDER BY a.position NULLS LAST, a.job_id) held
-$$;
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+SELECT count(*) FILTER (WHERE @extschema@.pgq_retry(held.job_id))
+  FROM (SELECT a.job_id FROM @extschema@.pgq_archive a WHERE a.status = 'h'
+         ORDER BY a.position NULLS LAST, a.job_id) held;
+END;
 COMMENT ON FUNCTION @extschema@.pgq_adopt_jobs IS 'let the jobs go that are held because this database is a copy';
 
 -- pgq_attach_rule: lets the view of a restored handler go with the extension, as it does when it is created.
@@ -62,31 +62,35 @@ COMMENT ON FUNCTION @extschema@.pgq_attach_rule IS 'part of pgq_adopt_handlers';
 -- Errors: 25006 in a read-only transaction or on a standby.
 -- Locks: as pgq_alter_handler.
 CREATE FUNCTION @extschema@.pgq_adopt_handlers() RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    adopted bigint;
-BEGIN
-    PERFORM @extschema@.pgq_attach_rule(h.rule)
-       FROM @extschema@.pgq_handler h JOIN pg_class c ON c.oid = h.rule WHERE h.created_xid IS NULL;
-    -- As a row of its own: to the stream, a handler begins with the insert of its row.
-    WITH restored AS (DELETE FROM @extschema@.pgq_handler WHERE created_xid IS NULL RETURNING *)
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+SELECT @extschema@.pgq_attach_rule(h.rule)
+  FROM @extschema@.pgq_handler h JOIN pg_class c ON c.oid = h.rule WHERE h.created_xid IS NULL;
+-- As a row of its own: to the stream, a handler begins with the insert of its row.
+WITH restored AS (
+    DELETE FROM @extschema@.pgq_handler WHERE created_xid IS NULL RETURNING *
+), adopted AS (
     INSERT INTO @extschema@.pgq_handler (handler_id, handler, source, rule, queue, serialization_key, filter, priority, args,
                                          created_at, created_xid, owner) OVERRIDING SYSTEM VALUE
     SELECT handler_id, handler, source, rule, queue, serialization_key, filter, priority, args, created_at,
-           pg_current_xact_id(), owner FROM restored;
-    GET DIAGNOSTICS adopted = ROW_COUNT;
-    RETURN adopted;
-END $$;
+           pg_current_xact_id(), owner FROM restored
+    RETURNING handler_id
+)
+SELECT count(*) FROM adopted;
+END;
 COMMENT ON FUNCTION @extschema@.pgq_adopt_handlers IS 'let restored handlers apply to what commits from now on';
 
--- What a restore loads comes by COPY, and so by these triggers; what the extension writes itself does not.
+-- What a restore loads comes by COPY, and so by these triggers; what the extension writes itself does not. They find the
+-- tables beside their own: the schema may have been renamed, and another may have its name.
 CREATE FUNCTION @extschema@.pgq_job_restored() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO @extschema@.pgq_archive (job_id, position, visible_at, created_at, finished_at, priority, attempt, failures,
-                                         status, queue, handler, serialization_key, worker, last_error, args)
-    VALUES (NEW.job_id, NEW.position, NEW.visible_at, NEW.created_at, clock_timestamp(), NEW.priority, NEW.attempt,
-            NEW.failures, 'h', NEW.queue, NEW.handler, NEW.serialization_key, NEW.worker, NEW.last_error, NEW.args);
+    EXECUTE format($insert$
+        INSERT INTO %I.pgq_archive (job_id, position, visible_at, created_at, finished_at, priority, attempt, failures, status,
+                                    queue, handler, serialization_key, worker, last_error, args)
+        SELECT $1.job_id, $1.position, $1.visible_at, $1.created_at, clock_timestamp(), $1.priority, $1.attempt, $1.failures, 'h',
+               $1.queue, $1.handler, $1.serialization_key, $1.worker, $1.last_error, $1.args
+        $insert$, TG_TABLE_SCHEMA) USING NEW;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION @extschema@.pgq_job_restored IS 'holds a live job that is restored';
@@ -96,10 +100,12 @@ CREATE FUNCTION @extschema@.pgq_request_restored() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NEW.kind = 'e' THEN
-        INSERT INTO @extschema@.pgq_archive (job_id, visible_at, created_at, finished_at, priority, attempt, failures, status,
-                                             queue, handler, serialization_key, args)
-        VALUES (NEW.job_id, coalesce(NEW.run_at, NEW.created_at), NEW.created_at, clock_timestamp(), NEW.priority, 0, 0, 'h',
-                NEW.queue, NEW.handler, NEW.serialization_key, NEW.args);
+        EXECUTE format($insert$
+            INSERT INTO %I.pgq_archive (job_id, visible_at, created_at, finished_at, priority, attempt, failures, status,
+                                        queue, handler, serialization_key, args)
+            SELECT $1.job_id, coalesce($1.run_at, $1.created_at), $1.created_at, clock_timestamp(), $1.priority, 0, 0, 'h',
+                   $1.queue, $1.handler, $1.serialization_key, $1.args
+            $insert$, TG_TABLE_SCHEMA) USING NEW;
     END IF;
     RETURN NULL;
 END $$;
@@ -121,12 +127,17 @@ CREATE TRIGGER pgq_restore BEFORE INSERT ON @extschema@.pgq_handler
 -- The queue 'default' is there already when its settings are loaded.
 CREATE FUNCTION @extschema@.pgq_queue_restored() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    updated bigint;
 BEGIN
-    UPDATE @extschema@.pgq_queue q
-       SET max_attempts = NEW.max_attempts, lease = NEW.lease, backoff = NEW.backoff, max_backoff = NEW.max_backoff,
-           created_at = NEW.created_at
-     WHERE q.queue = NEW.queue;
-    RETURN CASE WHEN FOUND THEN NULL ELSE NEW END;
+    EXECUTE format($update$
+        UPDATE %I.pgq_queue q
+           SET max_attempts = $1.max_attempts, lease = $1.lease, backoff = $1.backoff, max_backoff = $1.max_backoff,
+               created_at = $1.created_at
+         WHERE q.queue = $1.queue
+        $update$, TG_TABLE_SCHEMA) USING NEW;
+    GET DIAGNOSTICS updated = ROW_COUNT;
+    RETURN CASE WHEN updated = 0 THEN NEW END;
 END $$;
 COMMENT ON FUNCTION @extschema@.pgq_queue_restored IS 'restores the settings of the queue default';
 CREATE TRIGGER pgq_restore BEFORE INSERT ON @extschema@.pgq_queue

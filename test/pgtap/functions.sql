@@ -1,7 +1,7 @@
 -- Labels of every function, against a table that somebody has thought about. Whoever adds a function adds a row.
 SET search_path = tap, pg_catalog;
 SELECT extnamespace::regnamespace AS s FROM pg_extension WHERE extname = 'pgq_ext' \gset
-SELECT plan(8);
+SELECT plan(9);
 
 CREATE TEMP VIEW member AS
 SELECT p.*, l.lanname FROM pg_depend d
@@ -15,7 +15,7 @@ SELECT p.*, l.lanname FROM pg_depend d
 -- No function is strict: a NULL is an error that names the argument, not silence.
 CREATE TEMP TABLE reviewed (signature text, volatility "char", parallel "char", definer boolean, language name);
 INSERT INTO reviewed VALUES
-    ('pgq_adopt_handlers()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_adopt_handlers()', 'v', 'u', false, 'sql'),
     ('pgq_adopt_jobs()', 'v', 'u', true, 'sql'),
     ('pgq_attach_rule(regclass)', 'v', 'u', false, 'c'),
     ('pgq_alter_handler(text,regclass,text,text,text,text,text)', 'v', 'u', false, 'c'),
@@ -35,7 +35,7 @@ INSERT INTO reviewed VALUES
     ('pgq_extend(bigint,integer,interval)', 'v', 'u', false, 'c'),
     ('pgq_fail(bigint,integer,text,interval)', 'v', 'u', false, 'c'),
     ('pgq_grant(regrole,text,text)', 'v', 'u', false, 'c'),
-    ('pgq_hold_jobs()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_hold_jobs()', 'v', 'u', false, 'sql'),
     ('pgq_handler_restored()', 'v', 'u', false, 'plpgsql'),
     ('pgq_job_restored()', 'v', 'u', false, 'plpgsql'),
     ('pgq_queue_restored()', 'v', 'u', false, 'plpgsql'),
@@ -54,6 +54,8 @@ SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE (prosecdef OR lanna
     'every function that runs SQL, or as its owner, has a pinned search_path with pg_temp at its end');
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE lanname = 'c' AND probin <> '$libdir/pgq_ext'$$, 'C functions are in our library');
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE prosrc ~ '@extschema@'$$, 'no placeholder is left');
+-- The schema can be renamed, and another one take its name: what is bound when it is created follows.
+SELECT is_empty(format($$SELECT oid::regprocedure FROM member WHERE strpos(prosrc, %L || '.') > 0$$, :'s'), 'none names its schema');
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE proargnames IS NULL AND pronargs > 0$$, 'every argument has a name');
 -- A set-returning function's estimate decides the plan of whoever joins it.
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE proretset AND prorows = 0$$, 'a set has an estimate');

@@ -229,6 +229,7 @@ RESET ROLE;
 DO $$ BEGIN SET output_plugin_libraries = pgq_ext; EXCEPTION WHEN undefined_object THEN NULL; END $$;
 SELECT pg_create_logical_replication_slot('regress_pgq', 'pgq_ext');
 
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 
 -- Who owns the schema can rename it and put another one in its place: nothing of ours goes by its name.
@@ -261,6 +262,17 @@ SELECT queue FROM moved.pgq_queues;
 DROP TABLE moved.pgq_job CASCADE;
 RESET ROLE;
 SELECT moved.pgq_grant('regress_pgq_owner', 'work', 'default'), moved.pgq_revoke('regress_pgq_owner', 'work');
+-- What only a superuser does: he holds jobs, restores some, and lets them go.
+SELECT moved.pgq_enqueue('h', '2') > 0 AS enqueued;
+SELECT moved.pgq_sync();
+BEGIN;
+SELECT moved.pgq_hold_jobs();
+INSERT INTO moved.pgq_job SELECT 1000, 1, NULL, now(), now(), 0, 0, 0, 'r', false, true, 'default', 'h';
+INSERT INTO moved.pgq_request (job_id, kind, queue, handler) VALUES (1001, 'e', 'default', 'h');
+INSERT INTO moved.pgq_queue SELECT queue, 9, lease, backoff, max_backoff FROM moved.pgq_queue;
+SELECT moved.pgq_adopt_jobs(), moved.pgq_adopt_handlers(), (SELECT max_attempts FROM moved.pgq_queue);
+ROLLBACK;
+SELECT * FROM moved.pgq_check();
 DROP EXTENSION pgq_ext;
 SET client_min_messages = warning;
 DROP SCHEMA attack, app, ext, moved CASCADE;
