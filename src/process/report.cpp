@@ -41,6 +41,7 @@ CopyEntry(Report *report, Database *db)
 {
 	report->state = StateName(db->state);
 	report->pid = db->pid;
+	report->streams = db->pid != 0 && db->state == State::Streaming;
 	strlcpy(report->slot_name, db->slot_name, sizeof report->slot_name);
 	strlcpy(report->last_error, db->last_error, sizeof report->last_error);
 	report->last_error_at = db->last_error_at;

@@ -8,6 +8,7 @@ namespace pgq_ext::process {
 struct Report {
 	const char *state; // what pgq_enqueuer.state shows
 	pid_t pid;         // 0: none
+	bool streams;      // it converts
 	char slot_name[NAMEDATALEN];
 	XLogRecPtr last_lsn;
 	TimestampTz last_converted_at; // 0: never

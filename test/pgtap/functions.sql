@@ -22,7 +22,7 @@ INSERT INTO reviewed VALUES
     ('pgq_alter_queue(text,integer,interval,interval,interval)', 'v', 'u', false, 'c'),
     ('pgq_announce()', 'v', 'u', false, 'c'),
     ('pgq_cancel(bigint)', 'v', 'u', false, 'c'),
-    ('pgq_check()', 's', 'u', true, 'sql'),
+    ('pgq_check()', 'v', 'u', true, 'sql'),
     ('pgq_complete(bigint,integer,jsonb)', 'v', 'u', false, 'c'),
     ('pgq_complete(bigint[],integer[])', 'v', 'u', false, 'c'),
     ('pgq_create_handler(text,regclass,text,text,text,text,text)', 'v', 'u', false, 'c'),
@@ -37,6 +37,7 @@ INSERT INTO reviewed VALUES
     ('pgq_grant(regrole,text,text)', 'v', 'u', false, 'c'),
     ('pgq_hold_jobs()', 'v', 'u', false, 'sql'),
     ('pgq_handler_restored()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_key_hash(text,text)', 'i', 's', false, 'c'),
     ('pgq_job_restored()', 'v', 'u', false, 'plpgsql'),
     ('pgq_queue_restored()', 'v', 'u', false, 'plpgsql'),
     ('pgq_request_restored()', 'v', 'u', false, 'plpgsql'),
@@ -44,7 +45,9 @@ INSERT INTO reviewed VALUES
     ('pgq_retry(bigint)', 'v', 'u', false, 'c'),
     ('pgq_retry_event(bigint)', 'v', 'u', false, 'c'),
     ('pgq_revoke(regrole,text,text)', 'v', 'u', false, 'c'),
-    ('pgq_sync(interval)', 'v', 'u', false, 'c');
+    ('pgq_stream_seen()', 'v', 'u', false, 'c'),
+    ('pgq_sync(interval)', 'v', 'u', false, 'c'),
+    ('pgq_violations(boolean,pg_lsn,text)', 'v', 'u', false, 'sql');
 SELECT set_eq($$SELECT proname || '(' || replace(pg_catalog.oidvectortypes(proargtypes), ', ', ',') || ')', provolatile, proparallel, prosecdef, lanname FROM member$$,
     'SELECT * FROM reviewed', 'volatility, parallel safety, rights and language are as reviewed');
 SELECT is_empty('SELECT oid::regprocedure FROM member WHERE proisstrict', 'no function is strict');
