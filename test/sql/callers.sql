@@ -118,6 +118,7 @@ SELECT pgq_sync();
 EXECUTE dequeue;
 EXECUTE look;
 EXECUTE complete;
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 EXECUTE enqueue(2);
 EXECUTE dequeue;

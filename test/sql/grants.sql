@@ -176,6 +176,7 @@ SELECT count(*) FROM pgq_dequeue(1, 'a');
 RESET ROLE;
 
 -- USAGE on a schema that is not for everybody comes and goes with the rights.
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 DROP FUNCTION as_two;
 CREATE SCHEMA "Odd Schema";
@@ -194,6 +195,7 @@ CREATE TABLE "Odd Schema".other ();
 GRANT SELECT ON "Odd Schema".other TO regress_pgq_two;
 SELECT "Odd Schema".pgq_grant('regress_pgq_two', 'produce'), "Odd Schema".pgq_revoke('regress_pgq_two', 'produce');
 SELECT has_schema_privilege('regress_pgq_two', 'Odd Schema', 'USAGE');
+SELECT * FROM "Odd Schema".pgq_check();
 DROP EXTENSION pgq_ext;
 SET client_min_messages = warning;
 DROP SCHEMA "Odd Schema" CASCADE;

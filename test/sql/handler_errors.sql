@@ -244,5 +244,6 @@ SELECT pgq_drop_handler('mine');
 DROP SCHEMA app CASCADE;
 DROP SERVER nowhere CASCADE;
 DROP FOREIGN DATA WRAPPER nothing;
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext CASCADE;
 DROP ROLE regress_pgq_owner, regress_pgq_other;

@@ -117,4 +117,5 @@ SELECT handler, sqlstate, error FROM pgq_event_errors;
 
 DROP SCHEMA app2, b, "my app.v1" CASCADE;
 DROP FUNCTION public.mark(text);
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext CASCADE;

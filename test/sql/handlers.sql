@@ -101,6 +101,7 @@ SELECT count(*) FROM pgq_active_handler;
 
 -- An extension that is dropped and created again begins anew, even at once.
 BEGIN;
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext CASCADE;
 CREATE EXTENSION pgq_ext;
 COMMIT;
@@ -110,4 +111,5 @@ SELECT pgq_sync();
 SELECT job_id, handler, serialization_key AS key, position FROM pgq_jobs;
 
 DROP SCHEMA app CASCADE;
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext CASCADE;

@@ -97,6 +97,7 @@ INSERT INTO locks VALUES ('a');
 SELECT pgq_sync('1 min');
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';
 
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 SET client_min_messages = warning;
 DROP OWNED BY pgq_test_mallory CASCADE;

@@ -17,6 +17,7 @@ UPDATE parts SET part = 2 WHERE k = 'moved';
 COMMIT;
 SELECT pgq_sync('1 min');
 SELECT serialization_key FROM pgq_jobs ORDER BY position;
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 DROP TABLE parts;
 DROP FUNCTION suppress;

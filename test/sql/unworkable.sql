@@ -41,5 +41,6 @@ SELECT pgq_sync('1 min');
 SELECT handler, sqlstate, error FROM pgq_event_errors WHERE handler LIKE 'too%' ORDER BY error_id;
 SELECT handler, length(args #>> '{}') FROM pgq_dequeue(10);
 
+SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 DROP TABLE ev;

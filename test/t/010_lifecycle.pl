@@ -86,6 +86,4 @@ $node->wait_for_log(qr/all server processes terminated; reinitializing/);
 $node->enqueuer('postgres', $pid);
 all_convert('after SIGKILL');
 is($node->processes, $all, 'all are back after SIGKILL');
-$node->stop;
-
-done_testing();
+PgqNode::done();

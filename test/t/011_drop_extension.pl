@@ -68,5 +68,4 @@ $node->await_enqueuers('second');
 is($node->slots, 'second', 'nothing comes back after a restart');
 
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

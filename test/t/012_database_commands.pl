@@ -114,5 +114,4 @@ $node->safe_psql('postgres', "DROP DATABASE $_") foreach ('copy', 'renamed');
 $node->await_enqueuers();
 is($node->slots, '', 'nothing is left');
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

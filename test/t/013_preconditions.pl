@@ -74,5 +74,4 @@ $writing->quit;
 $node->safe_psql('waiting', 'SELECT pgq_sync()');
 
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

@@ -50,5 +50,4 @@ $node->await_enqueuers('second', 'third');
 pass('with enough slots all run');
 
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

@@ -35,5 +35,4 @@ is($standby->events_and_jobs('postgres'), '3|3|3', 'after promotion all events h
 is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'and the enqueuer runs');
 
 $standby->log_is_clean;
-$standby->stop;
-done_testing();
+PgqNode::done();

@@ -71,5 +71,4 @@ SKIP: {
 }
 
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

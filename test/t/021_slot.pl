@@ -84,7 +84,5 @@ is($node->safe_psql('postgres', qq{
      WHERE resource_manager NOT IN ('Standby', 'XLOG')}), '', 'and writes nothing') if $end ne $start;
 
 $node->is_exact('postgres', 'ev', 'ev', 'true', 'the one event is one job');
-$node->is_consistent('postgres');
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

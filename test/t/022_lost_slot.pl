@@ -76,10 +76,8 @@ $node->append_conf('postgresql.conf', q{shared_preload_libraries = 'pgq_ext'});
 $node->restart;
 $node->is_exact('postgres', 'ev', 'ev', 'true', 'a slot ahead of the tables');
 
-$node->is_consistent('postgres');
 $node->log_has_no_panic;
-$node->stop;
-done_testing();
+PgqNode::done();
 
 # All that can be in the gap: transactions whose order is not that of their rows, subtransactions, rolled-back and
 # prepared ones, big values, partitions, requests, and handlers that come, change and go.

@@ -95,7 +95,5 @@ is($node->safe_psql('postgres', q{
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pgq_jobs j JOIN ev ON ev.id = (j.args ->> 'id')::bigint
     WHERE handler = 'ev' AND (j.args ->> 'big')::int IS DISTINCT FROM length(ev.big)}), 0, 'big values in full');
 
-$node->is_consistent('postgres');
 $node->log_has_no_panic;
-$node->stop;
-done_testing();
+PgqNode::done();

@@ -108,5 +108,4 @@ $node->is_exact('postgres', 'ev', 'ev', 'true', 'nothing is missing, and behind 
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 4 FROM pg_replication_slots WHERE wal_status <> 'lost' AND active}), 'with a new slot in each database');
 
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();

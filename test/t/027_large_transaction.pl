@@ -156,7 +156,5 @@ is($sql->(q{SELECT count(*) FROM pgq_request}), 0, 'all of them done');
 # Its files are gone with it.
 is($sql->(q{SELECT count(*) FROM pg_ls_tmpdir()}), 0, 'no temporary file is left');
 is($sql->(q{SELECT count(DISTINCT position) = count(position) FROM pgq_jobs}), 't', 'no position twice');
-$node->is_consistent('postgres');
 $node->log_has_no_panic;
-$node->stop;
-done_testing();
+PgqNode::done();

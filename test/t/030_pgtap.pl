@@ -41,8 +41,7 @@ foreach my $file (sort glob "$FindBin::RealBin/../pgtap/*.sql")
     }
 }
 $node->log_is_clean;
-$node->stop;
-done_testing();
+PgqNode::done();
 
 # Runs one file and reports what it says, one test for one.
 sub run_file

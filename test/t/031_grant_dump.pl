@@ -56,5 +56,4 @@ is(queues($new, 'whole', 'stranger'), '', 'a role that has a number of theirs ha
 is($new->safe_psql('whole', 'SELECT queue, role FROM q.pgq_queue_worker ORDER BY queue'), qq{a|one\nb|"Two ""2"""}, 'nor is there a row of the role that is gone');
 is($new->safe_psql('whole', q{SET ROLE one; SELECT q.pgq_enqueue('h', '1') > 0}), 't', 'produce is kept');
 is($new->safe_psql('whole', q{SET ROLE general; SELECT count(*) FROM q.pgq_queues}), '3', 'monitor is kept');
-$_->stop foreach ($old, $new);
-done_testing();
+PgqNode::done();

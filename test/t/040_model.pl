@@ -48,4 +48,4 @@ ok($ended, "the program came to its end") or diag("status $?");
 diag("PGQ_MODEL_SEED=$seed PGQ_MODEL_SECONDS=$seconds") unless Test::More->builder->is_passing;
 
 $node->log_is_clean;
-done_testing();
+PgqNode::done();

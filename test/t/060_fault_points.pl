@@ -14,5 +14,4 @@ cmp_ok(scalar @points, '>=', 11, 'the stream has fault points');
 
 my $node = PgqFaults->create('faults');
 $node->hit_all(sub { }, @points);
-$node->stop;
-done_testing();
+PgqNode::done();

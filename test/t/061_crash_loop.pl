@@ -109,9 +109,8 @@ my $report = $node->is_exact('at the end');
 $node->drain;
 $node->is_exact('when all is done');
 $node->log_has_no_panic;
-$node->stop;
 
 diag("crash loop: cycles $cycles, events $report->{events}, lost $sum{lost}, doubled $sum{doubled}, "
       . "not of any event $sum{unwanted}, order violations $sum{disordered}");
 diag("PGQ_CRASH_SEED=$seed PGQ_CRASH_CYCLES=$cycles") unless Test::More->builder->is_passing;
-done_testing();
+PgqNode::done();

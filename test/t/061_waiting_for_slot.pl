@@ -57,5 +57,4 @@ is($node->safe_psql('a', q{SELECT pgq_sync('60 s'); SELECT count(*) FROM pgq_job
     "\n1", 'the original goes on');
 is($node->safe_psql('b', 'SELECT count(*) FROM pgq_check()'), '0', 'the rules are kept');
 
-$node->stop;
-done_testing();
+PgqNode::done();

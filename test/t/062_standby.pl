@@ -70,8 +70,7 @@ $second->drain;
 $second->is_exact('when all is done');
 unlike(slurp_file($_->logfile), qr/could not be recovered/, 'nothing was given up') foreach $standby, $second;
 $_->log_has_no_panic foreach $standby, $second;
-$second->stop;
 
 diag("promotions under load: events $report->{events}, lost $report->{lost}, doubled $report->{doubled}, "
       . "not of any event $report->{unwanted}, order violations $report->{disordered}");
-done_testing();
+PgqNode::done();

@@ -129,7 +129,6 @@ $node->drain;
 $node->is_complete('when all is done');
 
 $node->log_has_no_panic;
-$node->stop;
 diag("slot losses: events $report->{events}, lost $report->{lost}, doubled $report->{doubled}, "
       . "not of any event $report->{unwanted}, out of order where the WAL was gone $report->{disordered}");
-done_testing();
+PgqNode::done();

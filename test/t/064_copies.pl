@@ -145,5 +145,4 @@ is($node->safe_psql('third_clone', 'SELECT pgq_adopt_jobs()'), $nlive - 2, 'and 
 is($node->safe_psql('postgres', $_), $original{$_}, 'the original is as it was') foreach $handlers, $queues, $errors;
 is($node->safe_psql('postgres', "SELECT count(*) FROM pgq_jobs WHERE $live"), $nlive, 'with its live jobs');
 $_->log_is_clean foreach $node, $other;
-$_->stop foreach $node, $other;
-done_testing();
+PgqNode::done();

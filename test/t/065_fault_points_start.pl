@@ -13,5 +13,4 @@ cmp_ok(scalar @points, '>=', 5, 'a start without a slot has fault points');
 
 my $node = PgqFaults->create('faults', "wal_keep_size = '1GB'");
 $node->hit_all(sub { $node->lose_slot }, @points);
-$node->stop;
-done_testing();
+PgqNode::done();

@@ -42,5 +42,4 @@ $node->drain;
 $node->is_complete('when all is done');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pgq_large_transaction'), 0, 'nothing is left to be done');
 $node->log_has_no_panic;
-$node->stop;
-done_testing();
+PgqNode::done();

@@ -10,6 +10,16 @@ use Test::More;
 
 our @ISA = ('PostgreSQL::Test::Cluster');
 
+my @nodes;
+
+sub new
+{
+    my ($class, @params) = @_;
+    my $node = PostgreSQL::Test::Cluster::new($class, @params);
+    push @nodes, $node;
+    return $node;
+}
+
 # A started server. conf: lines for postgresql.conf that come after ours. params: as for new.
 sub create
 {
@@ -87,7 +97,39 @@ sub error_of
     return $err =~ /ERROR:  (\w{5}):/ ? ($1, $err) : ('none', $err);
 }
 
-# To be called last: nothing of ours, and nothing of the server's, has crashed.
+# No database that has the extension breaks its rules, whatever goes on there.
+sub keeps_the_rules
+{
+    my ($self) = @_;
+    my $databases = $self->safe_psql('postgres', 'SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname');
+    foreach my $database (split /\n/, $databases)
+    {
+        my $schema = $self->safe_psql($database,
+            q{SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pgq_ext'});
+        next if $schema eq '';
+        is($self->safe_psql($database, "SELECT * FROM $schema.pgq_check()"), '',
+            "pgq_check finds nothing in $database of " . $self->name);
+    }
+    return;
+}
+
+# Who stops a server in peace looks at it once more.
+sub stop
+{
+    my ($self, $mode, %params) = @_;
+    $self->keeps_the_rules if defined $self->{_pid} && ($mode // 'fast') ne 'immediate';
+    return $self->SUPER::stop($mode, %params);
+}
+
+# The end of every test that has a server.
+sub done
+{
+    $_->stop foreach grep { defined $_->{_pid} } @nodes;
+    done_testing();
+    return;
+}
+
+# To be called before the end: nothing of ours, and nothing of the server's, has crashed.
 sub log_is_clean
 {
     my ($self) = @_;
