@@ -49,6 +49,7 @@ my %scripts = (
     'producer 1' => $two_phase,
     'producer 2' => 'CALL produce(20);',
     'worker' => 'CALL work(20);',
+    'checker' => q{SELECT 'broken: ' || c::text FROM pgq_check() c; SELECT pg_sleep(0.05);},
     'operator' => 'CALL change_handlers(5);');
 
 # Makes the load's database objects.
@@ -66,6 +67,7 @@ sub start_load
     my ($self, %more) = @_;
     my $dir = PostgreSQL::Test::Utils::tempdir;
     my %all = (%scripts, %more);
+    push @{ $self->{outputs} }, "$dir/output";
     delete @all{ grep { !defined $all{$_} } keys %all };
     foreach my $name (sort keys %all)
     {
@@ -80,13 +82,14 @@ sub start_load
     return;
 }
 
-# Lets the clients come to their end.
+# Lets the clients come to their end. One of them has looked for violations all the time.
 sub stop_clients
 {
     my ($self) = @_;
     unlink @{ delete $self->{scripts} };
     IPC::Run::finish($_) foreach @{ delete $self->{clients} };
-    return;
+    my @broken = grep { /^broken: / } map { split /\n/, slurp_file($_) } @{ delete $self->{outputs} };
+    return is(join("\n", @broken), '', 'pgq_check has found nothing, at any moment');
 }
 
 # The same, and finishes what they have prepared.
