@@ -72,6 +72,7 @@ void
 PinSettings()
 {
 	static const char *const pinned[][2] = {
+		{"role", "none"},
 		{"search_path", "pg_catalog, pg_temp"},
 		{"DateStyle", "ISO, YMD"},
 		{"IntervalStyle", "postgres"},
