@@ -53,6 +53,7 @@ SELECT 'events='     || (SELECT count(*) FROM event),
        'unfinished=' || (SELECT count(*) FROM job WHERE status <> 'completed'),
        'untimed='    || (SELECT count(*) FROM run WHERE committed IS NULL),
        'violations=' || (SELECT count(*) FROM sequence WHERE wrong_place OR wrong_time OR too_early),
+       'broken='     || (SELECT count(*) FROM pgq_check()),
        'waited='     || (SELECT count(*) FROM sequence WHERE waited),
        'keys='       || (SELECT count(DISTINCT key) FROM run),
        'rate='       || (SELECT round(count(*) / extract(epoch FROM max(ended) - min(started))) FROM run);

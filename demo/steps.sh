@@ -149,6 +149,7 @@ judge() {
     must_be_zero unfinished 'jobs that are not completed'
     must_be_zero untimed 'runs whose event or commit time is unknown'
     must_be_zero violations 'order violations'
+    must_be_zero broken 'rows of pgq_check'
     [ ${#faults[@]} = 0 ] || fail "FAILED:$(printf '\n  %s' "${faults[@]}")"
     say "Every committed row became one job, done once, in commit order within its $what."
 }
