@@ -43,7 +43,7 @@ Postpone(const pg::Table &requests, int64 request_id)
 	if (pg::FindByInt64(requests, "pgq_request_pkey", snapshot, request_id)) {
 		pg::StartChange(requests);
 		pg::Set(requests, kRunAt, TimestampTzGetDatum(GetCurrentTimestamp()));
-		(void)pg::UpdateNoWait(requests, &requests.row->tts_tid, snapshot);
+		(void)pg::Update(requests, &requests.row->tts_tid, snapshot);
 	}
 	UnregisterSnapshot(snapshot);
 }

@@ -128,4 +128,4 @@ is(join(' ', glob($node->data_dir . '/pg_replslot/*')), '', 'and none of their d
 
 $node->log_is_clean;
 $node->stop;
-done_testing();
+PgqNode::done();

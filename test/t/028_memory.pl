@@ -75,4 +75,4 @@ is($node->enqueuer('postgres'), $pid, 'it was one process all the time');
 $node->is_exact('postgres', 'ev', 'raises', 'id % 50 = 0', 'what raised is recorded');
 $node->log_is_clean;
 $node->stop;
-done_testing();
+PgqNode::done();

@@ -54,4 +54,4 @@ $node->is_exact('postgres', 'parted', 'parted', 'true', 'or one of a partition')
 $node->is_consistent('postgres');
 $node->log_is_clean;
 $node->stop;
-done_testing();
+PgqNode::done();

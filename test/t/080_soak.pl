@@ -77,4 +77,4 @@ is(join("\n", @bad[ 0 .. ($#bad < 20 ? $#bad : 20) ]), '', 'the log says nothing
 $node->stop;
 my $text = "soak: $seconds seconds, $report->{events} events\n" . $samples->report;
 $ENV{PGQ_SOAK_SECONDS} ? diag($text) : note($text);
-done_testing();
+PgqNode::done();
