@@ -38,7 +38,7 @@ PG_CPPFLAGS += -DUSE_ASSERT_CHECKING
 endif
 
 # `make test` and `make demo` bring PostgreSQL along: they must work before it is there.
-ifneq ($(filter-out test test-checked test-valgrind soak soak-crash demo lint format, $(or $(MAKECMDGOALS), all)),)
+ifneq ($(filter-out test test-checked test-valgrind soak soak-crash random-workload demo lint format, $(or $(MAKECMDGOALS), all)),)
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no
@@ -53,7 +53,7 @@ $(INSTALL_SQL): $(SQL_PARTS)
 objects: $(OBJS)
 endif
 
-.PHONY: test test-checked test-valgrind soak soak-crash demo lint format
+.PHONY: test test-checked test-valgrind soak soak-crash random-workload demo lint format
 test:
 	@test/run $(TEST)
 
@@ -71,6 +71,10 @@ soak:
 # Random kills under load, for long: make soak-crash CYCLES=50.
 soak-crash:
 	PGQ_CRASH_CYCLES=$(or $(CYCLES),50) test/run test/t/061_crash_loop.pl
+
+# Random workloads against an oracle, for long: make random-workload ROUNDS=100.
+random-workload:
+	PGQ_RANDOM_ROUNDS=$(or $(ROUNDS),100) test/run test/t/070_random_workload.pl
 
 demo:
 	@demo/run $(DEMO_ARGS)

@@ -1,0 +1,22 @@
+# A random workload against an oracle: whatever types, statements, transactions and changes of tables, what becomes of it is
+# what test_decoding and the tables say.
+#
+# PGQ_SEED runs that seed alone; PGQ_RANDOM_ROUNDS says how many random ones (make random-workload ROUNDS=50).
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Test::More;
+use RandomRun;
+
+my $transactions = $ENV{PGQ_RANDOM_TRANSACTIONS} || 25; # of each session
+my @seeds = defined $ENV{PGQ_SEED} ? ($ENV{PGQ_SEED}) : (1, map { 1 + int(rand(1_000_000_000)) } 1 .. ($ENV{PGQ_RANDOM_ROUNDS} || 1));
+
+my $node = RandomRun->server;
+foreach my $seed (@seeds)
+{
+    last unless RandomRun->round($node, $seed, $transactions);
+}
+$node->log_has_no_panic;
+$node->stop;
+done_testing();
