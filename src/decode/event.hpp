@@ -30,6 +30,14 @@ struct Source {
 	TupleDesc desc;
 	int nhandlers;
 	Handler **handlers;
+	int nancestors;
+	struct Ancestor *ancestors; // the tables that it was a partition of
+};
+
+// For each column of a partition, the number that it has in a table above (0: none).
+struct Ancestor {
+	Oid relid;
+	AttrNumber *columns;
 };
 
 // Consecutive events of one transaction in one table.

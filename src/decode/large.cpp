@@ -1,6 +1,7 @@
 // Large transactions on disk: see large.hpp.
 #include "decode/large.hpp"
 
+#include "decode/source.hpp"
 #include "decode/source_table.hpp"
 
 extern "C" {
@@ -109,11 +110,7 @@ static Shape *
 AddShape(Large *large, Relation relation, bool requests, const List *captured)
 {
 	MemoryContext old = MemoryContextSwitchTo(large->context);
-	Source *source = (Source *)palloc0(sizeof(Source));
-
-	source->relid = RelationGetRelid(relation);
-	source->requests = requests;
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	Source *source = NewSource(relation, requests);
 	Shape *shape = NewShape(large, source);
 	shape->captured = list_copy(captured);
 	auto *entry = (NewestEntry *)hash_search(large->newest, &source->relid, HASH_ENTER, nullptr);

@@ -1,6 +1,8 @@
 // Sources by table: see source_table.hpp.
 #include "decode/source_table.hpp"
 
+#include "decode/source.hpp"
+
 extern "C" {
 #include "catalog/partition.h"
 }
@@ -38,14 +40,8 @@ BuildSource(Relation relation, bool requests, const List *all)
 	if (handlers == NIL && !requests)
 		return nullptr;
 
-	Source *source = (Source *)palloc0(sizeof(Source));
-	source->relid = RelationGetRelid(relation);
-	source->requests = requests;
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	source->nhandlers = list_length(handlers);
-	source->handlers = (Handler **)palloc0(Max(1, source->nhandlers) * sizeof(Handler *));
-	foreach (lc, handlers)
-		source->handlers[foreach_current_index(lc)] = (Handler *)lfirst(lc);
+	Source *source = NewSource(relation, requests);
+	SetHandlers(source, handlers);
 	return source;
 }
 

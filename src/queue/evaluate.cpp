@@ -46,7 +46,7 @@ Begin(Evaluations *evaluations, int i)
 													 ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(evaluations->contexts[i]);
 	evaluations->of_handler[i] =
-		BeginEvaluation(evaluations->schema, evaluations->source->handlers[i], evaluations->source);
+		BeginEvaluation(evaluations->schema, evaluations->source, i);
 	MemoryContextSwitchTo(old);
 }
 

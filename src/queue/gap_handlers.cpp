@@ -2,6 +2,7 @@
 #include "queue/gap_handlers.hpp"
 
 #include "decode/handler_row.hpp"
+#include "decode/source.hpp"
 #include "queue/handler_table.hpp"
 
 namespace pgq_ext::queue {
@@ -120,16 +121,9 @@ decode::Source *
 NewSource(MemoryContext context, Relation relation, const List *handlers)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
-	decode::Source *source = (decode::Source *)palloc0(sizeof(decode::Source));
-	ListCell *lc;
+	decode::Source *source = decode::NewSource(relation, false);
 
-	source->relid = RelationGetRelid(relation);
-	source->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	source->nhandlers = list_length(handlers);
-	source->handlers =
-		(decode::Handler **)palloc(Max(1, source->nhandlers) * sizeof(decode::Handler *));
-	foreach (lc, handlers)
-		source->handlers[foreach_current_index(lc)] = (decode::Handler *)lfirst(lc);
+	decode::SetHandlers(source, handlers);
 	MemoryContextSwitchTo(old);
 	return source;
 }

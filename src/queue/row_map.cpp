@@ -1,8 +1,13 @@
 // Rows in the shape of their source: see row_map.hpp.
 #include "queue/row_map.hpp"
 
+#include "decode/source.hpp"
+#include "queue/shape.hpp"
+
 extern "C" {
 #include "access/tupdesc_details.h"
+#include "catalog/partition.h"
+#include "executor/spi.h"
 #include "utils/syscache.h"
 }
 
@@ -12,44 +17,51 @@ struct RowMap {
 	bool same;            // rows can be used as they are
 	int *from_attnum;     // per column of the target: column of the row, or 0 when the row has none
 	TupleDesc from, to;
+	TupleDesc holder;     // the row's table now, which has the values of columns that are younger than the row; or nullptr
 	TupleTableSlot *slot; // of shape to
 };
 
-// Column of the row that holds the target's column named name; 0 when there is none. A partition that still exists is
-// asked for its present names: it may have been renamed since, together with its root.
+// Column of the row that holds column attnum of the target; 0 when there is none.
 static int
-AttnumByName(TupleDesc from, Oid from_relid, const char *name)
+ColumnFor(TupleDesc from, const AttrNumber *columns, int attnum)
 {
-	AttrNumber attnum = get_attnum(from_relid, name);
-
-	if (attnum != InvalidAttrNumber)
+	if (columns == nullptr)
 		return attnum <= from->natts ? attnum : 0;
-	for (int i = 0; i < from->natts; i++) {
-		Form_pg_attribute att = TupleDescAttr(from, i);
-		if (!att->attisdropped && strcmp(NameStr(att->attname), name) == 0)
+	for (int i = 0; i < from->natts; i++)
+		if (columns[i] == attnum)
 			return i + 1;
-	}
 	return 0;
 }
 
+// The table that rows came from, as it is now. A partition counts as long as it is one: its columns have the root's names.
+static TupleDesc
+HolderOf(Oid relid, Oid source, TupleDesc to)
+{
+	if (relid == source)
+		return to;
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)) || !get_rel_relispartition(relid) ||
+		!list_member_oid(get_partition_ancestors(relid), source))
+		return nullptr;
+	return ShapeOf(relid);
+}
+
 RowMap *
-MapRows(TupleDesc from, Oid from_relid, TupleDesc to, Oid to_relid)
+MapRows(const decode::Source *source, int n, TupleDesc to)
 {
 	RowMap *map = (RowMap *)palloc0(sizeof(RowMap));
+	const AttrNumber *columns = decode::ColumnsIn(source, source->handlers[n]->source);
+	TupleDesc from = source->desc;
 
 	map->from = from;
 	map->to = to;
+	map->holder = HolderOf(source->relid, source->handlers[n]->source, to);
 	map->from_attnum = (int *)palloc0(Max(1, to->natts) * sizeof(int));
 	map->slot = MakeSingleTupleTableSlot(to, &TTSOpsVirtual);
 	map->same = from->natts == to->natts;
 	for (int i = 0; i < to->natts; i++) {
 		Form_pg_attribute att = TupleDescAttr(to, i);
-		int attnum = 0;
+		int attnum = att->attisdropped ? 0 : ColumnFor(from, columns, i + 1);
 
-		if (!att->attisdropped)
-			attnum = from_relid != to_relid ? AttnumByName(from, from_relid, NameStr(att->attname))
-					 : i < from->natts		? i + 1
-											: 0;
 		map->from_attnum[i] = attnum;
 		if (map->same) {
 			Form_pg_attribute row = TupleDescAttr(from, i);
@@ -73,6 +85,19 @@ ThroughText(Datum value, Oid from_type, Form_pg_attribute to)
 								to->atttypmod);
 }
 
+// Value of the target's column i in rows that are older than it: the default it was added with, where the server still has it.
+static Datum
+YoungerValue(RowMap *map, int i, bool *isnull)
+{
+	int attnum = map->holder == map->to ? i + 1
+				 : map->holder != nullptr
+					 ? SPI_fnumber(map->holder, NameStr(TupleDescAttr(map->to, i)->attname))
+					 : 0;
+
+	*isnull = true;
+	return attnum > 0 ? getmissingattr(map->holder, attnum, isnull) : (Datum)0;
+}
+
 // Value of the target's column i; the row may be older than the column.
 static Datum
 MappedValue(RowMap *map, TupleTableSlot *row, int i, bool *isnull)
@@ -84,7 +109,7 @@ MappedValue(RowMap *map, TupleTableSlot *row, int i, bool *isnull)
 	if (to->attisdropped)
 		return (Datum)0;
 	if (attnum == 0)
-		return getmissingattr(map->to, i + 1, isnull);
+		return YoungerValue(map, i, isnull);
 	Form_pg_attribute from = TupleDescAttr(map->from, attnum - 1);
 	if (from->attisdropped)
 		return (Datum)0;

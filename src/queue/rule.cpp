@@ -209,8 +209,9 @@ CheckQueue(Oid schema, const decode::Handler *handler)
 }
 
 Evaluation *
-BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *source)
+BeginEvaluation(Oid schema, const decode::Source *source, int i)
 {
+	decode::Handler *handler = source->handlers[i];
 	Evaluation *evaluation = (Evaluation *)palloc0(sizeof(Evaluation));
 	const Rule *rule = CompiledRule(schema, handler);
 
@@ -219,10 +220,10 @@ BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *sour
 	evaluation->rule = rule;
 	evaluation->source = handler->source;
 	evaluation->econtext = CreateStandaloneExprContext();
-	evaluation->map = MapRows(source->desc, source->relid, rule->source, handler->source);
+	evaluation->map = MapRows(source, i, rule->source);
 	Restricted saved = EnterRestricted(rule->owner);
-	for (int i = 0; i < kRuleColumns; i++)
-		evaluation->states[i] = ExecInitExpr(rule->exprs[i], nullptr);
+	for (int column = 0; column < kRuleColumns; column++)
+		evaluation->states[column] = ExecInitExpr(rule->exprs[column], nullptr);
 	LeaveRestricted(saved);
 	return evaluation;
 }

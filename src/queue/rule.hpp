@@ -30,10 +30,10 @@ struct Verdict {
 
 struct Evaluation;
 
-// Prepares to evaluate handler over rows of source, in the current memory context and transaction.
+// Prepares to evaluate the source's handler number i over its rows, in the current memory context and transaction.
 // May raise whatever the expressions raise when they are compiled or their functions looked up; undefined_object (42704)
 // when the handler has lost its view with its source.
-Evaluation *BeginEvaluation(Oid schema, decode::Handler *handler, const decode::Source *source);
+Evaluation *BeginEvaluation(Oid schema, const decode::Source *source, int i);
 
 // Evaluates the expressions over the row (in the shape of the source). null_value_not_allowed (22004) for a NULL priority.
 Verdict Evaluate(Evaluation *evaluation, TupleTableSlot *row);

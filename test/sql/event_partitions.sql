@@ -77,6 +77,27 @@ INSERT INTO app.ev VALUES ('b', 'after rename', 31);
 COMMIT;
 SELECT pgq_sync();
 SELECT handler, key, n FROM app.jobs WHERE key LIKE '%rename%';
+-- The same when the partition has gone its own way since: it is no partition any more, its columns are named otherwise, the
+-- names mean other columns, or it is gone. A column that the root has got since has its default in what is still a partition.
+CREATE TABLE app.ev_f PARTITION OF app.ev FOR VALUES IN ('f');
+CREATE TABLE app.ev_g (big text, n int, gone int, key text, region text);
+ALTER TABLE app.ev_g DROP COLUMN gone;
+ALTER TABLE app.ev ATTACH PARTITION app.ev_g FOR VALUES IN ('g');
+CREATE TABLE app.ev_h PARTITION OF app.ev FOR VALUES IN ('h');
+BEGIN;
+INSERT INTO app.ev VALUES ('b', 'partition', 31, 'b'), ('f', 'detached', 32, 'f'), ('g', 'swapped', 33, 'g'), ('h', 'gone', 34, 'h');
+ALTER TABLE app.ev DETACH PARTITION app.ev_f;
+ALTER TABLE app.ev DETACH PARTITION app.ev_g;
+ALTER TABLE app.ev_g RENAME COLUMN key TO x;
+ALTER TABLE app.ev_g RENAME COLUMN big TO key;
+ALTER TABLE app.ev_g RENAME COLUMN x TO big;
+ALTER TABLE app.ev_f DROP COLUMN big;
+DROP TABLE app.ev_h;
+ALTER TABLE app.ev RENAME COLUMN key TO k2;
+ALTER TABLE app.ev ADD COLUMN added int DEFAULT 1;
+COMMIT;
+SELECT pgq_sync();
+SELECT handler, key, n, args FROM app.jobs WHERE key IN ('partition', 'detached', 'swapped', 'gone');
 -- The root, dropped with its rows on their way: the events end as errors, one each.
 BEGIN;
 INSERT INTO app.ev VALUES ('a', 'orphan', 40), ('b', 'orphan', 41);
