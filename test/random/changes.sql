@@ -4,6 +4,9 @@
 CREATE FUNCTION w.note_change(root oid, change text, name text, value jsonb) RETURNS void LANGUAGE sql AS
     $$ INSERT INTO w.shape SELECT nextval('w.numbers'), relid, change, name, value FROM w.family(root) relid $$;
 
+CREATE FUNCTION w.note_rewrite(no int) RETURNS void LANGUAGE sql AS
+    $$ SELECT w.note_change(t::regclass, 'rewrite', NULL, NULL) FROM w.name(no) t WHERE t IS NOT NULL $$;
+
 -- A column that may be changed: one of those that were made for it.
 CREATE FUNCTION w.some_column(t text, seed int) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT attname FROM pg_attribute

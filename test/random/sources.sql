@@ -3,7 +3,8 @@ CREATE SEQUENCE w.ids;                  -- of rows, over all sources
 CREATE SEQUENCE w.numbers;              -- of changes of tables and handlers
 CREATE TABLE w.source (no int PRIMARY KEY, relid oid, kind text);
 
--- How the columns of tables have changed, with what, in numbers that rise within a table.
+-- How tables have changed, in numbers that rise within a table: a column was added (value: its default), dropped, renamed
+-- (value: the new name), or retyped (value: the type); or the table was rewritten.
 CREATE TABLE w.shape (no int, relid oid, change text, name text, value jsonb);
 
 -- Definitions of handlers. The row is written by the transaction that creates or drops the handler, and so shows the border
