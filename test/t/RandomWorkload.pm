@@ -14,7 +14,7 @@ my @changes = (
 # By how often they come.
 my @statements = (
     (qw(insert)) x 6, (qw(insert_select)) x 2, (qw(copy)) x 3, (qw(nothing update)) x 2, (qw(merge)) x 2, (qw(modify)) x 4,
-    (qw(both)) x 2, (qw(subtransactions)) x 2, (qw(change)) x 4, (qw(work enqueue settings)));
+    (qw(both)) x 2, (qw(subtransactions)) x 2, (qw(change)) x 3, (qw(around)) x 3, (qw(work enqueue settings)));
 
 sub new
 {
@@ -159,6 +159,9 @@ sub _statement
     return "SELECT w.insert_both($no, $other, $seed) \\gexec" if $kind eq 'both';
     return "SELECT w.subtransactions($no, $seed, " . 2 * $n . ')' if $kind eq 'subtransactions';
     return "SELECT w.change($no, $seed, '" . $self->_pick(@changes) . "')" if $kind eq 'change';
+    # In a transaction, rows of both shapes are on their way together.
+    return "SELECT w.insert($no, $seed, $n) \\gexec\nSELECT w.change($no, $seed, '" . $self->_pick(@changes) . "');\n"
+      . "SELECT w.insert($no, $seed + $n, $n) \\gexec" if $kind eq 'around';
     return "SELECT count(pgq_complete(job_id, attempt)) FROM pgq_dequeue($n)" if $kind eq 'work';
     return "WITH d AS (INSERT INTO w.direct VALUES (nextval('w.ids')) RETURNING id) SELECT pgq_enqueue('direct', jsonb_build_object('id', id)) FROM d" if $kind eq 'enqueue';
     return 'SET ' . $self->_pick('session_replication_role = replica', 'session_replication_role = origin', 'synchronous_commit = off', 'synchronous_commit = on');
