@@ -132,6 +132,7 @@ BEGIN
     IF p IS NOT NULL THEN
         SELECT pg_get_expr(relpartbound, oid) INTO bound FROM pg_class WHERE oid = p::regclass;
         EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', t, p);
+        PERFORM w.note_change(t::regclass, 'rewrite', NULL, NULL); -- for rows that came by it, the same
         INSERT INTO w.detached VALUES (p::regclass, t::regclass, bound);
         INSERT INTO w.source VALUES (1000 + nextval('w.numbers'), p::regclass, 'detached');
         PERFORM w.watch(p::regclass);
@@ -169,5 +170,6 @@ DECLARE
 BEGIN
     IF p IS NOT NULL THEN
         EXECUTE format('DROP TABLE %s CASCADE', p);
+        PERFORM w.note_change(t::regclass, 'rewrite', NULL, NULL);
     END IF;
 END $$;

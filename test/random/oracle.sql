@@ -22,17 +22,13 @@ BEGIN
     END LOOP;
 END $$;
 
--- Whether the table was rewritten after that change: then the server no longer keeps the value that older rows have.
-CREATE FUNCTION w.is_rewritten(rel oid, since int) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM w.shape WHERE relid = rel AND no >= since AND (change IN ('rewrite', 'retype') OR value = '"<any>"')) $$;
-
 -- The row after one more change of its table. NULL: it can't be converted, so that an event error is right.
 CREATE FUNCTION w.reshape(r jsonb, change w.shape) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     value jsonb;
 BEGIN
     CASE change.change
-        WHEN 'add' THEN RETURN r || jsonb_build_object(change.name, CASE WHEN change.value = 'null' OR NOT w.is_rewritten(change.relid, change.no) THEN change.value ELSE '"<any>"' END);
+        WHEN 'add' THEN RETURN r || jsonb_build_object(change.name, change.value);
         WHEN 'drop' THEN RETURN r - change.name;
         WHEN 'rename' THEN RETURN (r - change.name) || jsonb_build_object(change.value #>> '{}', r -> change.name);
         WHEN 'retype' THEN
@@ -47,13 +43,23 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     RETURN NULL;
 END $$;
 
--- The row in each shape that the table has had since change number since.
+-- The row in each shape that the table has had since change number since. What older rows have in a column that was added is
+-- kept by the server until it rewrites the table.
 CREATE FUNCTION w.shapes(r jsonb, rel oid, since int) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
 DECLARE
     change w.shape;
+    added jsonb := '{}';
 BEGIN
     RETURN NEXT r;
     FOR change IN SELECT * FROM w.shape WHERE relid = rel AND no > since ORDER BY no LOOP
+        IF change.change IN ('rewrite', 'retype') OR change.value = '"<any>"' THEN
+            r := r || added;
+        END IF;
+        IF change.change = 'add' AND change.value <> '"<any>"' THEN
+            added := added || jsonb_build_object(change.name, NULL);
+        ELSIF change.change <> 'add' AND added ? change.name THEN
+            added := w.reshape(added, change);
+        END IF;
         r := w.reshape(r, change);
         RETURN NEXT r;
     END LOOP;

@@ -191,8 +191,9 @@ sub _compare
         SELECT format('%s %s: %s', what, handler, count(*)) || E'\n  ' || left(string_agg(concat_ws(' ', id, left(detail, 1000)), E'\n  '), 5000)
           FROM w.differences() GROUP BY what, handler});
     note($node->safe_psql($database, q{
-        SELECT format('%s rows inserted, %s events of handlers, %s jobs, %s errors, %s changes of tables', (SELECT count(*) FROM w.inserted),
-                      (SELECT count(*) FROM w.expected WHERE wanted), count(position), count(error_id), (SELECT count(DISTINCT no) FROM w.shape)) FROM w.made}));
+        SELECT format('%s rows inserted, %s events of handlers, %s jobs, %s errors, %s changes of tables, %s jobs of rows that were changed on their way', (SELECT count(*) FROM w.inserted),
+                      (SELECT count(*) FROM w.expected WHERE wanted), count(position), count(error_id), (SELECT count(DISTINCT no) FROM w.shape),
+                      (SELECT count(*) FROM w.expected e JOIN w.made m USING (handler, id) WHERE form IN ('row', 'keyed') AND args <> e.row)) FROM w.made}));
     my $well = is($found, '', "seed $self->{seed}");
     # Errors are part of the workload; these would mean that a statement was not what was meant.
     foreach my $state (sort keys %{ $self->{errors} })
