@@ -17,12 +17,12 @@ CREATE FUNCTION w.add_column(t text, seed int, how text) RETURNS void LANGUAGE p
 DECLARE
     type text := (SELECT s.type FROM w.specimen s ORDER BY w.hash(seed, s.type) LIMIT 1);
     name text := 'a' || nextval('w.numbers');
+    literal text := w.literal(type, 6 * seed + 1); -- not NULL
     value jsonb;
 BEGIN
     IF how = 'constant' THEN
-        EXECUTE format('ALTER TABLE %s ADD COLUMN %s %s DEFAULT %s', t, name, type, w.literal(type, seed));
-        EXECUTE format('SELECT to_jsonb(%s)', w.literal(type, seed)) INTO value;
-        value := coalesce(value, 'null');
+        EXECUTE format('ALTER TABLE %s ADD COLUMN %s %s DEFAULT %s', t, name, type, literal);
+        EXECUTE format('SELECT to_jsonb(%s)', literal) INTO value;
     ELSIF how = 'volatile' THEN
         EXECUTE format('ALTER TABLE %s ADD COLUMN %s float8 DEFAULT random()', t, name);
         value := '"<any>"';

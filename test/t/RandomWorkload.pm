@@ -4,6 +4,7 @@ package RandomWorkload;
 
 use strict;
 use warnings;
+use Digest::MD5 qw(md5);
 
 my @sources = qw(plain bare range list hash tree child plain);
 my @handler_forms = qw(row keyed picked column);
@@ -19,17 +20,14 @@ my @statements = (
 sub new
 {
     my ($class, $seed) = @_;
-    my $self = bless { seed => $seed, state => $seed % 2147483648, prepared => 0, handlers => 0 }, $class;
-    $self->_below(2) for 1 .. 10;
-    return $self;
+    return bless { seed => $seed, drawn => 0, prepared => 0, handlers => 0 }, $class;
 }
 
 # A number from 0 to n - 1. Perl's own generator is used by others, too.
 sub _below
 {
     my ($self, $n) = @_;
-    $self->{state} = ($self->{state} * 1103515245 + 12345) % 2147483648;
-    return ($self->{state} >> 8) % $n;
+    return unpack('N', md5("$self->{seed} " . $self->{drawn}++)) % $n;
 }
 
 sub _pick
