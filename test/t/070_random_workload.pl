@@ -10,7 +10,7 @@ use Test::More;
 use RandomRun;
 
 my $transactions = $ENV{PGQ_RANDOM_TRANSACTIONS} || 25; # of each session
-my @seeds = defined $ENV{PGQ_SEED} ? ($ENV{PGQ_SEED}) : (1, map { 1 + int(rand(1_000_000_000)) } 1 .. ($ENV{PGQ_RANDOM_ROUNDS} || 1));
+my @seeds = defined $ENV{PGQ_SEED} ? ($ENV{PGQ_SEED}) : (2, map { 1 + int(rand(1_000_000_000)) } 1 .. ($ENV{PGQ_RANDOM_ROUNDS} || 1));
 
 my $node = RandomRun->server;
 foreach my $seed (@seeds)
