@@ -82,12 +82,6 @@ FreeLarge(Large *large)
 	MemoryContextDelete(large->context);
 }
 
-static bool
-SameShape(const Shape *shape, TupleDesc desc, const List *captured)
-{
-	return equalTupleDescs(shape->source->desc, desc) && equal(shape->captured, captured);
-}
-
 // source is in the transaction's memory.
 static Shape *
 NewShape(Large *large, Source *source)
@@ -130,7 +124,8 @@ ShapeOf(Large *large, Relation relation, bool requests, uint64 generation)
 		return shape;
 	// The catalog is asked before anything is noted: that may fail when the transaction turns out to have been aborted.
 	List *captured = CapturedBy(relation);
-	if (shape == nullptr || !SameShape(shape, RelationGetDescr(relation), captured))
+	if (shape == nullptr || !equal(shape->captured, captured) ||
+		!SameColumns(shape->source, NewSource(relation, requests)))
 		shape = AddShape(large, relation, requests, captured);
 	shape->generation = generation;
 	return shape;

@@ -59,6 +59,18 @@ SetHandlers(Source *source, const List *handlers)
 		source->handlers[foreach_current_index(lc)] = (Handler *)lfirst(lc);
 }
 
+bool
+SameColumns(const Source *a, const Source *b)
+{
+	if (!equalTupleDescs(a->desc, b->desc) || a->nancestors != b->nancestors)
+		return false;
+	for (int i = 0; i < a->nancestors; i++)
+		if (a->ancestors[i].relid != b->ancestors[i].relid ||
+			memcmp(a->ancestors[i].columns, b->ancestors[i].columns, a->desc->natts * sizeof(AttrNumber)) != 0)
+			return false;
+	return true;
+}
+
 const AttrNumber *
 ColumnsIn(const Source *source, Oid relid)
 {

@@ -18,5 +18,4 @@ foreach my $seed (@seeds)
     last unless RandomRun->round($node, $seed, $transactions);
 }
 $node->log_has_no_panic;
-$node->stop;
-done_testing();
+PgqNode::done();
