@@ -33,6 +33,9 @@ sub round
     my $self = bless { node => $node, database => "random_$seed", seed => $seed, queues => [], errors => {}, frozen => undef }, $class;
     my $plan = RandomWorkload->new($seed);
     note("PGQ_SEED=$seed");
+    # With little memory nearly every transaction is streamed while it runs.
+    my $memory = $seed % 2 ? '64kB' : '4MB';
+    $node->safe_psql('postgres', "ALTER SYSTEM SET pgq_ext.decoding_work_mem = '$memory'; SELECT pg_reload_conf()");
     $self->_create_database($plan);
     $self->_run($plan->steps($sessions, $transactions));
     my $well = $self->_compare;
