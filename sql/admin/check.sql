@@ -6,7 +6,7 @@
 -- while it streams: before, its position and its slot need not fit, and that is what it mends as it starts. Its state is
 -- looked at before the snapshot is taken, and so is the slot, which may then lag but never lead; in an isolation level that
 -- has one snapshot for the whole transaction, these comparisons are left out.
--- Locks: none that anyone waits for.
+-- Locks: none that anyone waits for. Compiling so large a query (jit) would take hundreds of times as long as running it.
 
 -- The hash of a serialization key, as pgq_job has it; NULL for none.
 CREATE FUNCTION @extschema@.pgq_key_hash(handler text, serialization_key text) RETURNS bigint
@@ -21,7 +21,7 @@ COMMENT ON FUNCTION @extschema@.pgq_stream_seen IS 'part of pgq_check';
 -- What breaks the rules in the present snapshot, which is newer than what pgq_stream_seen returned.
 CREATE FUNCTION @extschema@.pgq_violations(streams boolean, slot_lsn pg_lsn, fault text)
 RETURNS TABLE (violation text, job_id bigint, detail text)
-LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 BEGIN ATOMIC
     -- Keys. The condition is not that of the index, which would be read in the order of hashes: slow when there are many.
     -- Only a job that is not verified may be ready beside an earlier one: dequeue looks for that.
@@ -142,7 +142,7 @@ END;
 COMMENT ON FUNCTION @extschema@.pgq_violations IS 'part of pgq_check';
 
 CREATE FUNCTION @extschema@.pgq_check() RETURNS TABLE (violation text, job_id bigint, detail text)
-LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 BEGIN ATOMIC
 SELECT v.violation, v.job_id, v.detail
   FROM @extschema@.pgq_stream_seen() s CROSS JOIN LATERAL @extschema@.pgq_violations(s.streams, s.slot_lsn, s.fault) v;

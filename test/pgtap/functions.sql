@@ -1,7 +1,7 @@
 -- Labels of every function, against a table that somebody has thought about. Whoever adds a function adds a row.
 SET search_path = tap, pg_catalog;
 SELECT extnamespace::regnamespace AS s FROM pg_extension WHERE extname = 'pgq_ext' \gset
-SELECT plan(9);
+SELECT plan(10);
 
 CREATE TEMP VIEW member AS
 SELECT p.*, l.lanname FROM pg_depend d
@@ -55,6 +55,8 @@ SELECT is_empty('SELECT oid::regprocedure FROM member WHERE proleakproof', 'nor 
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE (prosecdef OR lanname = 'plpgsql' OR lanname = 'sql')
     AND NOT coalesce(proconfig @> ARRAY['search_path=pg_catalog, pg_temp'], false)$$,
     'every function that runs SQL, or as its owner, has a pinned search_path with pg_temp at its end');
+SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE proname IN ('pgq_check', 'pgq_violations')
+    AND NOT coalesce(proconfig @> ARRAY['jit=off'], false)$$, 'what is much dearer to compile than to run is not compiled');
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE lanname = 'c' AND probin <> '$libdir/pgq_ext'$$, 'C functions are in our library');
 SELECT is_empty($$SELECT oid::regprocedure FROM member WHERE prosrc ~ '@extschema@'$$, 'no placeholder is left');
 -- The schema can be renamed, and another one take its name: what is bound when it is created follows.

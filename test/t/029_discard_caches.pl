@@ -10,7 +10,7 @@ use DecodeNode;
 my $node = DecodeNode->create('discard');
 if ($node->safe_psql('postgres', 'SHOW debug_assertions') ne 'on')
 {
-    $node->stop;
+    $node->stop('immediate');
     plan skip_all => 'the server has no assertions';
 }
 $node->safe_psql('postgres', q{
