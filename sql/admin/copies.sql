@@ -39,7 +39,7 @@ COMMENT ON FUNCTION @extschema@.pgq_hold_jobs IS 'hold the live jobs of a copied
 -- original does not work them any more. A single one goes by pgq_retry.
 --
 -- Returns how many. The enqueuer adds them once the calling transaction has committed.
--- Errors: 25006 in a read-only transaction or on a standby.
+-- Errors: 42704 the queue of a held job was dropped; 25006 in a read-only transaction or on a standby.
 -- Locks: as pgq_retry.
 CREATE FUNCTION @extschema@.pgq_adopt_jobs() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -59,7 +59,7 @@ COMMENT ON FUNCTION @extschema@.pgq_attach_rule IS 'part of pgq_adopt_handlers';
 -- complete, by the owner of the extension.
 --
 -- Returns how many there were. One whose table or view was not restored is orphaned, see pgq_handlers.
--- Errors: 25006 in a read-only transaction or on a standby.
+-- Errors: 42501 not the owner; 25006 in a read-only transaction or on a standby.
 -- Locks: as pgq_alter_handler.
 CREATE FUNCTION @extschema@.pgq_adopt_handlers() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
