@@ -26,14 +26,14 @@ BEGIN
     END LOOP;
 END $$;
 
--- Who could write into these two could give himself or others rights: the one says as whom expressions run, the other who may
--- work what. So not even GRANT ALL ON ALL TABLES IN SCHEMA, or pg_write_all_data, opens them: without a policy, row security
--- lets nobody in but the owner.
+-- Who could write into these two could give himself or others rights: the one says as whom expressions run, the other
+-- who may work what. So not even GRANT ALL ON ALL TABLES IN SCHEMA, or pg_write_all_data, opens them: without a policy,
+-- row security lets nobody in but the owner.
 ALTER TABLE @extschema@.pgq_handler ENABLE ROW LEVEL SECURITY;
 ALTER TABLE @extschema@.pgq_queue_worker ENABLE ROW LEVEL SECURITY;
 
--- pgq_progress, pgq_large_transaction and pgq_active_handler belong to one server's WAL, and so do versions that are retired. What happens to
--- the others when they are restored is in admin/copies.sql.
+-- pgq_progress, pgq_large_transaction and pgq_active_handler belong to one server's WAL, and so do versions that are
+-- retired. What happens to the others when they are restored is in admin/copies.sql.
 SELECT pg_extension_config_dump('@extschema@.pgq_queue', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_queue_worker',
                                 $$WHERE role::pg_catalog.oid IN (SELECT oid FROM pg_catalog.pg_roles)$$);

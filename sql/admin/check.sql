@@ -4,8 +4,8 @@
 --
 -- All tables are read in one snapshot. What is compared with the enqueuer's own state, or with its slot, is compared only
 -- while it streams: before, its position and its slot need not fit, and that is what it mends as it starts. Its state is
--- looked at before the snapshot is taken, and so is the slot, which may then lag but never lead; in an isolation level that
--- has one snapshot for the whole transaction, these comparisons are left out.
+-- looked at before the snapshot is taken, and so is the slot, which may then lag but never lead; in an isolation level
+-- that has one snapshot for the whole transaction, these comparisons are left out.
 -- Locks: none that anyone waits for. Compiling so large a query (jit) would take hundreds of times as long as running it.
 
 -- The hash of a serialization key, as pgq_job has it; NULL for none.
@@ -13,7 +13,8 @@ CREATE FUNCTION @extschema@.pgq_key_hash(handler text, serialization_key text) R
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pgq_ext_key_hash';
 COMMENT ON FUNCTION @extschema@.pgq_key_hash IS 'part of pgq_check';
 
--- What the enqueuer and its slot are up to. streams: there is something to compare with. fault: the two don't belong together.
+-- What the enqueuer and its slot are up to. streams: there is something to compare with. fault: the two don't belong
+-- together.
 CREATE FUNCTION @extschema@.pgq_stream_seen(OUT streams boolean, OUT slot_lsn pg_lsn, OUT fault text)
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pgq_ext_stream_seen';
 COMMENT ON FUNCTION @extschema@.pgq_stream_seen IS 'part of pgq_check';

@@ -3,7 +3,8 @@
 -- job_id, attempt  the hand-out, as pgq_dequeue returned it
 -- result           anything to keep with the job; NULL: nothing
 -- Returns true; false when this same hand-out has completed the job before (nothing changes).
--- Errors: PQ001 the hand-out isn't current; 22004 job_id or attempt NULL; 25006 in a read-only transaction or on a standby.
+-- Errors: PQ001 the hand-out isn't current; 22004 job_id or attempt NULL; 25006 in a read-only transaction or on a
+-- standby.
 -- Locks: the job's row, and that of the next job of its key, until the transaction ends. Waits for a transaction that is
 -- changing the job, and for the enqueuer while it is adding a job behind it.
 CREATE FUNCTION @extschema@.pgq_complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean

@@ -8,8 +8,8 @@
 -- renames are followed, dependencies and ownership are PostgreSQL's own. Retiring drops the view and keeps its query in
 -- retired_rule, for the events that the stream has not reached yet.
 --
--- source, rule and owner are dumped by their names, and so are restored as other OIDs. created_xid is NULL in a restored row:
--- it does not apply yet, see pgq_adopt_handlers.
+-- source, rule and owner are dumped by their names, and so are restored as other OIDs. created_xid is NULL in a
+-- restored row: it does not apply yet, see pgq_adopt_handlers.
 
 CREATE TABLE @extschema@.pgq_handler (
     handler_id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -39,7 +39,8 @@ CREATE INDEX pgq_job_parked ON @extschema@.pgq_job (position) WHERE state = 'p';
 CREATE INDEX pgq_job_timer ON @extschema@.pgq_job (visible_at) WHERE state IN ('l', 'd', 's');
 COMMENT ON TABLE @extschema@.pgq_job IS 'live jobs; only the enqueuer adds rows, in commit order';
 
--- status: 'c' completed, 'f' failed for good (dead letter), 'x' cancelled; 'h' held: still to be done, but not here (a copy)
+-- status: 'c' completed, 'f' failed for good (dead letter), 'x' cancelled; 'h' held: still to be done, but not here (a
+-- copy)
 CREATE TABLE @extschema@.pgq_archive (
     job_id            bigint      NOT NULL,
     position          bigint,

@@ -1,9 +1,10 @@
 -- How far the enqueuer has come, and what it could not convert.
 
--- One row. last_lsn is NULL until the slot exists; everything committed before it has become jobs. converted is the same as
--- a snapshot (before there is a slot, of the installation): the transactions that had ended by then. With it the events that are missing are found in the tables when the
--- slot is lost and the WAL behind last_lsn is gone; NULL where it is not known.
--- system_identifier, database and slot_name tell whose positions these are: in a restored or cloned database they differ.
+-- One row. last_lsn is NULL until the slot exists; everything committed before it has become jobs. converted is the
+-- same as a snapshot (before there is a slot, of the installation): the transactions that had ended by then. With it
+-- the events that are missing are found in the tables when the slot is lost and the WAL behind last_lsn is gone; NULL
+-- where it is not known. system_identifier, database and slot_name tell whose positions these are: in a restored or
+-- cloned database they differ.
 CREATE TABLE @extschema@.pgq_progress (
     installed_lsn     pg_lsn NOT NULL,
     last_lsn          pg_lsn,
@@ -15,10 +16,10 @@ CREATE TABLE @extschema@.pgq_progress (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which the WAL has become jobs';
 
--- One row for each large transaction of which pieces are still to be converted. It committed before last_lsn, at commit_lsn;
--- the first rows_converted of its events and requests are done. Its jobs have positions from first_position to below
--- end_position, which leaves out some; next_position is for the next one. xids are its own and its subtransactions', NULL
--- when too many: converted does not show them.
+-- One row for each large transaction of which pieces are still to be converted. It committed before last_lsn, at
+-- commit_lsn; the first rows_converted of its events and requests are done. Its jobs have positions from first_position
+-- to below end_position, which leaves out some; next_position is for the next one. xids are its own and its
+-- subtransactions', NULL when too many: converted does not show them.
 CREATE TABLE @extschema@.pgq_large_transaction (
     first_position bigint PRIMARY KEY,
     next_position  bigint NOT NULL,

@@ -1,8 +1,8 @@
 // Transactions that are streamed while they run, and those of which a part is still to be done: see collector.hpp.
 //
-// What is streamed may be rolled back later, and which handlers apply is known at the commit only. So everything inserted is
-// kept, whoever may capture it. A stretch of the stream may end within a callback: the transaction turned out to have been
-// aborted when the catalog was asked.
+// What is streamed may be rolled back later, and which handlers apply is known at the commit only. So everything
+// inserted is kept, whoever may capture it. A stretch of the stream may end within a callback: the transaction turned
+// out to have been aborted when the catalog was asked.
 #include "decode/collector_state.hpp"
 #include "decode/handler_row.hpp"
 

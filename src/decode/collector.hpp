@@ -42,8 +42,8 @@ void ForgetSources(Collector *collector);
 // The cross-partition UPDATEs it knows of; the reader of the WAL notes them there.
 PartitionMoves *Moves(Collector *collector);
 
-// What was committed before converted has been converted, and is passed over when it is read again; but for the transactions
-// that committed at one of the positions in unfinished, of which a part is still to be done.
+// What was committed before converted has been converted, and is passed over when it is read again; but for the
+// transactions that committed at one of the positions in unfinished, of which a part is still to be done.
 void ResumeBehind(Collector *collector, XLogRecPtr converted, const XLogRecPtr *unfinished, int nunfinished);
 
 // The callbacks' side: one committed transaction after the other, change by change, from its begin to its commit.

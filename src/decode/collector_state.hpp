@@ -1,5 +1,5 @@
-// What the collector knows: shared by its two files, for transactions that are replayed at their commit (collector.cpp) and
-// for those that are streamed while they run (collect_large.cpp).
+// What the collector knows: shared by its two files, for transactions that are replayed at their commit (collector.cpp)
+// and for those that are streamed while they run (collect_large.cpp).
 #pragma once
 
 #include "decode/collector.hpp"
@@ -40,8 +40,8 @@ bool IsConverted(const Collector *collector, const ReorderBufferTXN *txn);
 // The row that the change inserts into its table, perhaps toasted; nullptr when it is something else.
 HeapTuple InsertedRow(Collector *collector, Relation relation, ReorderBufferChange *change);
 
-// The row without anything outside it: the reorder buffer frees the TOAST chunks it assembled after the callback. A copy, or
-// the row itself; FreeFlat frees the copy, whose context is that of all that is replayed at once.
+// The row without anything outside it: the reorder buffer frees the TOAST chunks it assembled after the callback. A
+// copy, or the row itself; FreeFlat frees the copy, whose context is that of all that is replayed at once.
 HeapTuple Flat(HeapTuple row, Relation relation);
 void FreeFlat(HeapTuple flat, HeapTuple row);
 

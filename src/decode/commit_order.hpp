@@ -25,8 +25,8 @@ struct Commit {
 CommitOrder *ReadCommitOrder(XLogRecPtr from, XLogRecPtr to);
 
 // The same without that WAL: of the transactions that had ended in the snapshot, those that had not in the one that
-// converted is the text of, and that did not commit at to or behind it. In the order of their xids, and subtransactions for
-// themselves: that's what there is to know. The WAL from to on must be there; snapshot must outlive the result.
+// converted is the text of, and that did not commit at to or behind it. In the order of their xids, and subtransactions
+// for themselves: that's what there is to know. The WAL from to on must be there; snapshot must outlive the result.
 // nullptr when more transactions lie between than can be told apart.
 CommitOrder *CommitsByXid(const char *converted, Snapshot snapshot, XLogRecPtr to);
 

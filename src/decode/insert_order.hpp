@@ -14,8 +14,8 @@ namespace pgq_ext::decode {
 
 struct InsertOrder;
 
-// Reads the inserts with from <= LSN < to into these tables (oids), which keep their files until the transaction ends; in the
-// current memory context. nullptr when the WAL from there on is no longer (completely) there.
+// Reads the inserts with from <= LSN < to into these tables (oids), which keep their files until the transaction ends;
+// in the current memory context. nullptr when the WAL from there on is no longer (completely) there.
 InsertOrder *ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const List *tables);
 
 // In place of a position: an UPDATE has moved the row here from another partition.

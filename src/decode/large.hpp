@@ -1,9 +1,9 @@
 // A transaction too large to be converted at once: its rows, kept on disk until it is known whether it commits and which
 // handlers apply, and then handed out in pieces.
 //
-// The server streams us such a transaction while it runs, as soon as it takes more than decoding_work_mem. Rows come and go
-// in the order of the WAL, which is the same each time that the transaction is read: a process that starts in the middle of
-// its pieces reads it again and goes on behind those that were done.
+// The server streams us such a transaction while it runs, as soon as it takes more than decoding_work_mem. Rows come
+// and go in the order of the WAL, which is the same each time that the transaction is read: a process that starts in
+// the middle of its pieces reads it again and goes on behind those that were done.
 #pragma once
 
 #include "decode/event.hpp"

@@ -10,7 +10,8 @@ extern "C" {
 
 namespace pgq_ext::decode {
 
-// In the batch's memory. Whoever learns that tables or handlers may have changed, or resets the batch, makes entries nullptr.
+// In the batch's memory. Whoever learns that tables or handlers may have changed, or resets the batch, makes entries
+// nullptr.
 struct SourceTable {
 	HTAB *entries; // nullptr: build anew
 };

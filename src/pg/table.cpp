@@ -197,8 +197,8 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 	return outcome;
 }
 
-// The lock comes first, since heap_update does not allow for callers that won't wait: it takes any lock for a conflict, and
-// a server with assertions stops there.
+// The lock comes first, since heap_update does not allow for callers that won't wait: it takes any lock for a conflict,
+// and a server with assertions stops there.
 Outcome
 UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot)
 {

@@ -59,8 +59,8 @@ FlushAnnounced(const Database *db)
 		XLogFlush(announced);
 }
 
-// One round: WAL becomes events, events become jobs and progress in one transaction, a piece of a large transaction in another,
-// and what is durable is confirmed.
+// One round: WAL becomes events, events become jobs and progress in one transaction, a piece of a large transaction in
+// another, and what is durable is confirmed.
 // False: the extension is gone.
 static bool
 Step(Enqueuer *enqueuer)
@@ -157,8 +157,8 @@ pgq_ext_enqueuer_main(Datum arg)
 	ErrorData *error = pg::Try([&]() { process::Run(enqueuer); });
 	if (error == nullptr)
 		proc_exit(0);
-	// The error may have been raised with locks held; the text is kept for pgq_enqueuer, and the process goes. What fails again
-	// and again is said once.
+	// The error may have been raised with locks held; the text is kept for pgq_enqueuer, and the process goes. What
+	// fails again and again is said once.
 	LWLockReleaseAll();
 	if (process::RecordError(db, error->message != nullptr ? error->message : "unknown error"))
 		proc_exit(1);

@@ -138,7 +138,8 @@ Place(Enqueuer *enqueuer, bool *all)
 	return true;
 }
 
-// Within the piece's transaction: how far it is now. The last piece says, with the progress, that nothing is missing any more.
+// Within the piece's transaction: how far it is now. The last piece says, with the progress, that nothing is missing
+// any more.
 static void
 Record(Enqueuer *enqueuer, const queue::LargeTransaction &row, bool last, queue::Progress *progress)
 {

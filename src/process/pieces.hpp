@@ -2,9 +2,9 @@
 //
 // When the stream comes to the commit of a large transaction, it reserves positions for its jobs and goes on; a row of
 // pgq_large_transaction says what is to be done. From then on every round of the enqueuer also converts a piece of the
-// oldest one, in a transaction of its own. Until the last piece, the slot stays at the commit, and later jobs with a key are
-// parked (see queue/parking.hpp). After a crash the transaction is read again, and what is done of it passed over: resume.hpp.
-// A change of handlers waits for all pieces.
+// oldest one, in a transaction of its own. Until the last piece, the slot stays at the commit, and later jobs with a
+// key are parked (see queue/parking.hpp). After a crash the transaction is read again, and what is done of it passed
+// over: resume.hpp. A change of handlers waits for all pieces.
 #pragma once
 
 #include "decode/large.hpp"

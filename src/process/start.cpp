@@ -144,8 +144,8 @@ HoldJobs(Enqueuer *enqueuer)
 								  "any more.")));
 }
 
-// Makes the positions those of this database, now: what was committed before makes no jobs, what comes does, also if we end
-// before there is a slot.
+// Makes the positions those of this database, now: what was committed before makes no jobs, what comes does, also if we
+// end before there is a slot.
 static bool
 Adopt(Enqueuer *enqueuer)
 {

@@ -204,8 +204,8 @@ NoteProgress(Enqueuer *enqueuer)
 	NoteWritten(&enqueuer->durable, RecordedPosition(enqueuer), XactLastCommitEnd);
 }
 
-// What the progress will say of the transactions that have ended, in the enqueuer's memory: not those whose pieces are still
-// missing.
+// What the progress will say of the transactions that have ended, in the enqueuer's memory: not those whose pieces are
+// still missing.
 static char *
 ConvertedNow(Enqueuer *enqueuer)
 {

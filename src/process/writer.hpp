@@ -78,8 +78,8 @@ InTransaction(Enqueuer *enqueuer, const Body &body)
 	return true;
 }
 
-// Runs body(care) in such a transaction: the fast way first, unless told otherwise; when anything fails, whatever it was, again
-// with each evaluation on its own. What fails then is not an expression's fault.
+// Runs body(care) in such a transaction: the fast way first, unless told otherwise; when anything fails, whatever it
+// was, again with each evaluation on its own. What fails then is not an expression's fault.
 template <typename Body> bool
 WithCare(Enqueuer *enqueuer, queue::Care first, const Body &body)
 {

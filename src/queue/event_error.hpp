@@ -6,8 +6,8 @@
 
 namespace pgq_ext::queue {
 
-// Adds a row to pgq_event_error: what the handler's evaluation of the row raised. lsn is that of the event's commit. Not when
-// it is among what was made (nullptr: nothing).
+// Adds a row to pgq_event_error: what the handler's evaluation of the row raised. lsn is that of the event's commit.
+// Not when it is among what was made (nullptr: nothing).
 void RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, TupleTableSlot *row,
 					  const ErrorData *error, Made *made);
 

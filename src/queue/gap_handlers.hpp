@@ -22,7 +22,8 @@ List *VersionsOfGap(Oid schema, decode::Collector *collector, decode::Batch *bat
 decode::Source *NewSource(MemoryContext context, Relation relation, const List *handlers);
 
 // The source for a row of relation that was inserted by the transaction with that order; captured are the tables whose
-// handlers apply to it. nullptr: none does. Rows that come one after the other mostly share it, so last is looked at first.
+// handlers apply to it. nullptr: none does. Rows that come one after the other mostly share it, so last is looked at
+// first.
 decode::Source *SourceAt(const List *versions, MemoryContext context, Relation relation, const List *captured,
 						 uint32 order, decode::Source *last);
 

@@ -11,8 +11,8 @@ void CheckName(const char *handler);
 // undefined_object (42704) for an unknown queue. Keeps the queue from being dropped until the transaction ends.
 void LockQueue(Oid schema, const char *queue);
 
-// insufficient_privilege (42501) unless owner may see every row and column of source: he holds SELECT on the table, and its
-// row-level security does not apply to him.
+// insufficient_privilege (42501) unless owner may see every row and column of source: he holds SELECT on the table, and
+// its row-level security does not apply to him.
 void CheckReadable(Oid source, Oid owner);
 
 // wrong_object_type (42809) unless source is a permanent table of somebody else's; and CheckReadable.

@@ -1,40 +1,29 @@
-// Who is first: the protocol by which the jobs of a serialization key run one at a time, in order,
-// and are never stuck.
+// Who is first: the protocol by which the jobs of a serialization key run one at a time, in order, and are never stuck.
 //
-// A live job that is not scheduled is the *head* of its key (ready, delayed, leased), or waits
-// behind another. Only heads are in the index that dequeue reads. The rules, and why they suffice:
+// A live job that is neither scheduled nor parked is the *head* of its key (ready, delayed, leased), or waits behind
+// another. Only heads are in the index that dequeue reads. The rules, and why they suffice:
 //
-// 1. One writer. Only the enqueuer adds live jobs, at rising positions, one transaction after the
-// other. So a snapshot
-//    that shows a job shows every earlier job of its key that is still live, and "no earlier live
-//    job of this key" is final: once true in any snapshot, it stays true.
-// 2. Appending behind a live job L is safe when L cannot leave unnoticed before the appender's
-// commit: L was added by the
-//    same transaction, or L's newest version is locked FOR KEY SHARE. The lock is taken without
-//    waiting, and afterwards the version must be found current, with nobody changing it: a lock on
-//    a replaced version protects nothing. Then whoever deletes L waits for the appender, and sees
-//    the new job. If L is busy, the job becomes *ready, unverified*: perhaps the head, perhaps not.
-//    So the appender never waits for anybody.
-// 3. Leaving the live table is a DELETE, which conflicts with KEY SHARE. Every other change leaves
-// job_id alone, is
+// 1. One writer. Only the enqueuer adds live jobs, at rising positions, one transaction after the other. So a snapshot
+//    that shows a job shows every earlier job of its key that is still live, and "no earlier live job of this key" is
+//    final: once true in any snapshot, it stays true.
+// 2. Appending behind a live job L is safe when L cannot leave unnoticed before the appender's commit: L was added by
+//    the same transaction, or L's newest version is locked FOR KEY SHARE. The lock is taken without waiting, and
+//    afterwards the version must be found current, with nobody changing it: a lock on a replaced version protects
+//    nothing. Then whoever deletes L waits for the appender, and sees the new job. If L is busy, the job becomes
+//    *ready, unverified*: perhaps the head, perhaps not. So the appender never waits for anybody.
+// 3. Leaving the live table is a DELETE, which conflicts with KEY SHARE. Every other change leaves job_id alone, is
 //    thereby a NO KEY UPDATE, and doesn't. A lock once taken moves along to later versions.
-// 4. Who deletes a head promotes the next job of its key, in a snapshot taken after the delete,
-// whatever the isolation
-//    level. A waiting next becomes ready. An unverified next becomes verified, which only spares
-//    dequeue a look. If the next is being changed, the promoter waits and looks again: only a
-//    cancellation (or another promotion) can be changing it. Who must not wait locks the head, then
-//    a waiting next, before he deletes; what is appended after that is unverified, and if somebody
-//    has it, it stays so.
-// 5. A cancelled head that was itself unverified may have had a predecessor: the job it promotes
-// becomes ready,
+// 4. Who deletes a head promotes the next job of its key, in a snapshot taken after the delete, whatever the isolation
+//    level. A waiting next becomes ready. An unverified next becomes verified, which only spares dequeue a look. If the
+//    next is being changed, the promoter waits and looks again: only a cancellation (or another promotion) can be
+//    changing it. Who must not wait locks the head, then a waiting next, before he deletes; what is appended after that
+//    is unverified, and if somebody has it, it stays so.
+// 5. A cancelled head that was itself unverified may have had a predecessor: the job it promotes becomes ready,
 //    unverified. The predecessor's leaving will verify it, or dequeue will.
-// 6. Dequeue hands out an unverified job only if its snapshot shows no earlier live job of the key,
-// and otherwise steps
+// 6. Dequeue hands out an unverified job only if its snapshot shows no earlier live job of the key, and otherwise steps
 //    over it. It never makes it wait: the predecessor may just be leaving, and would not see that.
-// 7. Who deletes a job reads its state from the version it deletes, with the row locked: 'waiting'
-// then means that a
-//    predecessor is live, or that the transaction which deleted that is waiting for this row and
-//    will look again.
+// 7. Who deletes a job reads its state from the version it deletes, with the row locked: 'waiting' then means that a
+//    predecessor is live, or that the transaction which deleted that is waiting for this row and will look again.
 #pragma once
 
 #include "queue/job.hpp"

@@ -11,8 +11,8 @@ extern "C" {
 
 namespace pgq_ext::queue {
 
-// By a hash of all values: two that differ share it about never, and then one event of a slot lost in the middle of a large
-// transaction has no job.
+// By a hash of all values: two that differ share it about never, and then one event of a slot lost in the middle of a
+// large transaction has no job.
 struct MadeEntry {
 	uint64 hash; // hash key
 	int64 n;

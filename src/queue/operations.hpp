@@ -23,8 +23,7 @@ void StartRequest(const pg::Table &requests, RequestKind kind, int64 job_id);
 // Asks the enqueuer, by a row of pgq_request, to do something to the job (or event error) of that id.
 void Ask(Oid schema, RequestKind kind, int64 id);
 
-// --- the enqueuer's side
-// -------------------------------------------------------------------------------------------
+// --- the enqueuer's side -------------------------------------------------------------------------------------------
 
 // Takes the dead letter from the archive and appends it at position as a live job, its failures
 // forgotten. False: it is not there (any more).

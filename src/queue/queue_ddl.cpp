@@ -130,8 +130,8 @@ AlterQueue(Oid schema, const QueueDefinition &change)
 	pg::Close(&queues);
 }
 
-// Whether the table has a row of the queue, and that with a NULL in the column unless_set. There is no index that knows all
-// jobs of a queue.
+// Whether the table has a row of the queue, and that with a NULL in the column unless_set. There is no index that knows
+// all jobs of a queue.
 static bool
 HasRow(Oid schema, const char *name, Snapshot snapshot, Datum queue, const char *unless_set)
 {

@@ -15,9 +15,9 @@ struct Restricted {
 	bool read_only;
 };
 
-// As whom that runs which comes with a row's types and not with the handler: constraints of domains, casts to json. Who owns
-// the table chooses its types, and may do so behind the back of the handler's owner; so a superuser's handler runs it as
-// the owner of the table, unless that is a superuser too.
+// As whom that runs which comes with a row's types and not with the handler: constraints of domains, casts to json. Who
+// owns the table chooses its types, and may do so behind the back of the handler's owner; so a superuser's handler runs
+// it as the owner of the table, unless that is a superuser too.
 Oid RowOwner(Oid source, Oid handler_owner);
 
 Restricted EnterRestricted(Oid owner);

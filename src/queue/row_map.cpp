@@ -85,7 +85,8 @@ ThroughText(Datum value, Oid from_type, Form_pg_attribute to)
 								to->atttypmod);
 }
 
-// Value of the target's column i in rows that are older than it: the default it was added with, where the server still has it.
+// Value of the target's column i in rows that are older than it: the default it was added with, where the server still
+// has it.
 static Datum
 YoungerValue(RowMap *map, int i, bool *isnull)
 {

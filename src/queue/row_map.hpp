@@ -1,9 +1,9 @@
 // Rows as the WAL has them, in the shape their source's row type has now.
 //
-// Between a row's insertion and its conversion the table may have changed: columns added (the row then has their default, as
-// a reader of the table sees it), dropped, renamed, or retyped (the value goes through its text form); and rows of a partition
-// have the partition's column order. Which column is which is decided by the table that the row was inserted into, as it was
-// then.
+// Between a row's insertion and its conversion the table may have changed: columns added (the row then has their
+// default, as a reader of the table sees it), dropped, renamed, or retyped (the value goes through its text form); and
+// rows of a partition have the partition's column order. Which column is which is decided by the table that the row was
+// inserted into, as it was then.
 #pragma once
 
 #include "decode/event.hpp"
