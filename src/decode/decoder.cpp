@@ -124,8 +124,7 @@ ReadUntilFull(Decoder *decoder, Batch *batch)
 		CHECK_FOR_INTERRUPTS();
 		XLogRecord *record = XLogReadRecord(ctx->reader, &error);
 		if (error != nullptr)
-			elog(ERROR, "could not read WAL at %X/%X: %s", (uint32)(Position(decoder) >> 32),
-				 (uint32)Position(decoder), error);
+			elog(ERROR, "could not read WAL at %X/%X: %s", LSN_FORMAT_ARGS(Position(decoder)), error);
 		if (record == nullptr) {
 			decoder->end_of_wal.end_of_wal = false;
 			return true;

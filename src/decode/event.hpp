@@ -87,6 +87,7 @@ void AddRow(Batch *batch, Run *run, HeapTuple row);
 // Starts a run at the end of the batch.
 Run *AddRun(Batch *batch, Source *source, XLogRecPtr lsn, TimestampTz committed_at);
 
+// The batch must not be written before this transaction's commit is visible.
 void AddXid(Batch *batch, TransactionId xid);
 
 } // namespace pgq_ext::decode

@@ -23,7 +23,7 @@ ReadRecords(XLogRecPtr from, XLogRecPtr to, VisitRecord visit, void *argument)
 		XLogReaderAllocate(wal_segment_size, nullptr, &routine, &end_of_wal);
 	XLogRecPtr start = XLogFindNextRecord(reader, from);
 	if (XLogRecPtrIsInvalid(start))
-		elog(ERROR, "could not find WAL at %X/%X", (uint32)(from >> 32), (uint32)from);
+		elog(ERROR, "could not find WAL at %X/%X", LSN_FORMAT_ARGS(from));
 	XLogBeginRead(reader, start);
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();

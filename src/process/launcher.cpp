@@ -23,15 +23,19 @@ extern "C" {
 
 namespace pgq_ext::process {
 
-// Milliseconds: between starts of a failing enqueuer, doubling; how long a run must be to start
-// with the shortest again; after which a slow probe doesn't keep the next one waiting; after which
-// a held database is looked at again, should its holder not wake us; and between scans of
-// pg_database for changes that no hook of ours saw.
+// Milliseconds. A failing enqueuer is started again after a pause that doubles from the shortest to the longest; a run
+// as long as a good one begins with the shortest again.
 constexpr int kShortestPause = 1000;
 constexpr int kLongestPause = 60000;
 constexpr int kGoodRun = 10000;
+
+// A probe that takes longer doesn't keep the next one waiting.
 constexpr int kProbePatience = 1000;
+
+// A held database is looked at again after this, should its holder not wake us.
 constexpr int kHeldPause = 1000;
+
+// Between scans of pg_database for changes that no hook of ours saw.
 constexpr int kSafetyScan = 60000;
 
 // What the launcher knows about an entry; a new launcher learns it anew.

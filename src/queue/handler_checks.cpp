@@ -26,7 +26,6 @@ CheckName(const char *handler)
 						errmsg("argument \"handler\" must have 1 to 255 bytes")));
 }
 
-// Keeps the queue from being dropped until the transaction ends.
 void
 LockQueue(Oid schema, const char *queue)
 {
