@@ -1,6 +1,7 @@
 // The order of inserts: see insert_order.hpp.
 #include "decode/insert_order.hpp"
 
+#include "decode/partition_move.hpp"
 #include "decode/wal_records.hpp"
 
 extern "C" {
@@ -48,14 +49,6 @@ AddInsert(InsertOrder *order, const RowPlace &place, XLogRecPtr lsn)
 	entry->lsn = lsn;
 }
 
-static bool
-IsMoveFrom(XLogReaderState *record)
-{
-	return XLogRecGetRmid(record) == RM_HEAP_ID &&
-		   (XLogRecGetInfo(record) & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE &&
-		   (((xl_heap_delete *)XLogRecGetData(record))->flags & XLH_DELETE_IS_PARTITION_MOVE) != 0;
-}
-
 // What a single insert is: a row of its own, or one that an UPDATE has moved here.
 static XLogRecPtr
 InsertedOrMoved(InsertOrder *order, XLogReaderState *record)
@@ -78,7 +71,7 @@ AddRecord(void *argument, XLogReaderState *record)
 	TransactionId xid = XLogRecGetXid(record);
 	RowPlace place;
 
-	if (IsMoveFrom(record))
+	if (IsMoveRecord(record))
 		hash_search(order->moving, &xid, HASH_ENTER, nullptr);
 	if ((!single && !multiple) ||
 		!XLogRecGetBlockTagExtended(record, 0, &place.file, nullptr, &place.block, nullptr) ||

@@ -2,6 +2,8 @@
 #include "decode/partition_move.hpp"
 
 extern "C" {
+#include "access/heapam_xlog.h"
+#include "access/rmgr.h"
 #include "catalog/partition.h"
 }
 
@@ -23,6 +25,14 @@ NewPartitionMoves()
 	moves.deletes =
 		hash_create("pgq_ext partition moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	return moves;
+}
+
+bool
+IsMoveRecord(XLogReaderState *record)
+{
+	return XLogRecGetRmid(record) == RM_HEAP_ID &&
+		   (XLogRecGetInfo(record) & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE &&
+		   (((xl_heap_delete *)XLogRecGetData(record))->flags & XLH_DELETE_IS_PARTITION_MOVE) != 0;
 }
 
 void

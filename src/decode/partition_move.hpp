@@ -8,6 +8,7 @@
 #include "pg/postgres.hpp"
 
 extern "C" {
+#include "access/xlogreader.h"
 #include "replication/reorderbuffer.h"
 #include "utils/hsearch.h"
 }
@@ -22,6 +23,9 @@ struct PartitionMoves {
 
 // Lives in the current memory context.
 PartitionMoves NewPartitionMoves();
+
+// Whether the record is the first half of a move.
+bool IsMoveRecord(XLogReaderState *record);
 
 // The record at lsn is a first half.
 void NoteMove(PartitionMoves *moves, XLogRecPtr lsn);

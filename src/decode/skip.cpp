@@ -67,14 +67,6 @@ ChangesRows(XLogReaderState *record)
 			op == XLOG_HEAP_HOT_UPDATE || op == XLOG_HEAP_CONFIRM);
 }
 
-static bool
-IsPartitionMoveDelete(XLogReaderState *record)
-{
-	return XLogRecGetRmid(record) == RM_HEAP_ID &&
-		   (XLogRecGetInfo(record) & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE &&
-		   (((xl_heap_delete *)XLogRecGetData(record))->flags & XLH_DELETE_IS_PARTITION_MOVE) != 0;
-}
-
 bool
 SkipRecord(LogicalDecodingContext *ctx, Collector *collector)
 {
@@ -83,7 +75,7 @@ SkipRecord(LogicalDecodingContext *ctx, Collector *collector)
 
 	if (!ChangesRows(record))
 		return false;
-	if (IsPartitionMoveDelete(record))
+	if (IsMoveRecord(record))
 		NoteMove(Moves(collector), record->ReadRecPtr);
 	if (SnapBuildCurrentState(ctx->snapshot_builder) != SNAPBUILD_CONSISTENT ||
 		!XLogRecGetBlockTagExtended(record, 0, &file, nullptr, nullptr, nullptr) || !IsSkipped(file))

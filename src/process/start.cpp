@@ -7,7 +7,7 @@
 #include "pg/table.hpp"
 #include "process/resume.hpp"
 #include "process/watch.hpp"
-#include "queue/catch_up.hpp"
+#include "queue/gap_handlers.hpp"
 #include "queue/operations.hpp"
 
 extern "C" {

@@ -3,6 +3,7 @@
 
 #include "decode/commit_order.hpp"
 #include "decode/insert_order.hpp"
+#include "decode/source_table.hpp"
 #include "pg/fault.hpp"
 #include "pg/table.hpp"
 #include "queue/gap_handlers.hpp"
@@ -10,7 +11,6 @@
 extern "C" {
 #include "access/heaptoast.h"
 #include "access/table.h"
-#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "replication/slot.h"
@@ -129,11 +129,7 @@ SourceOf(const Search &search, Relation relation, bool requests, const List *cap
 
 	if (!requests)
 		return SourceAt(search.versions, context, relation, captured, commit.order, last);
-	if (last != nullptr)
-		return last;
-	decode::Source *source = NewSource(context, relation, NIL);
-	source->requests = true;
-	return source;
+	return last != nullptr ? last : SourceWith(context, relation, true, NIL);
 }
 
 // Finds the gap's rows in one table. A row version made by an UPDATE is no insert. Where the WAL tells what committed,
@@ -151,12 +147,10 @@ SearchTable(Search *search, Oid relid, bool requests)
 	}
 	TableScanDesc scan = table_beginscan(relation, any ? SnapshotAny : search->snapshot, 0, nullptr);
 	TupleTableSlot *slot = table_slot_create(relation, nullptr);
-	List *captured = list_make1_oid(relid);
+	const List *captured = decode::CapturedBy(relation);
 	decode::Source *source = nullptr;
 	decode::Large *last = nullptr; // whose source it is
 
-	if (relation->rd_rel->relispartition)
-		captured = list_concat(captured, get_partition_ancestors(relid));
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
 		CHECK_FOR_INTERRUPTS();
 		HeapTuple row = ExecFetchSlotHeapTuple(slot, false, nullptr);

@@ -33,14 +33,8 @@ enum class CaughtUp {
 	Not,     // nor is it known what was converted: only open requests are in the batch
 };
 
-// The ids of the handler versions that are not retired, as int64 pointers.
-List *ReadHandlerIds(Oid schema);
-
 // Fills the empty batch with the events and requests of the gap, and gives the collector the handlers that apply at its
 // end. Needs a transaction.
 CaughtUp CatchUp(Oid schema, decode::Collector *collector, decode::Batch *batch, const Gap &gap);
-
-// Gives the collector the handlers that apply at the recorded position, for a slot that goes on from there.
-void ResumeHandlers(Oid schema, decode::Collector *collector);
 
 } // namespace pgq_ext::queue

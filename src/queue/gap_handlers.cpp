@@ -118,10 +118,10 @@ ResumeHandlers(Oid schema, decode::Collector *collector)
 }
 
 decode::Source *
-NewSource(MemoryContext context, Relation relation, const List *handlers)
+SourceWith(MemoryContext context, Relation relation, bool requests, const List *handlers)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
-	decode::Source *source = decode::NewSource(relation, false);
+	decode::Source *source = decode::NewSource(relation, requests);
 
 	decode::SetHandlers(source, handlers);
 	MemoryContextSwitchTo(old);
@@ -150,7 +150,7 @@ SourceAt(const List *versions, MemoryContext context, Relation relation, const L
 	if (same)
 		return last;
 
-	return NewSource(context, relation, handlers);
+	return SourceWith(context, relation, false, handlers);
 }
 
 } // namespace pgq_ext::queue
