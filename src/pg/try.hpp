@@ -12,7 +12,7 @@ template <typename Body>
 [[gnu::noinline]] ErrorData *
 Try(const Body &body)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext old = CurrentMemoryContext;
 	ErrorData *volatile error = nullptr;
 
 	PG_TRY();
@@ -21,7 +21,7 @@ Try(const Body &body)
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(caller);
+		MemoryContextSwitchTo(old);
 		error = CopyErrorData();
 		FlushErrorState();
 	}

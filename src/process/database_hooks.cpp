@@ -30,11 +30,11 @@ static ProcessUtility_hook_type next_hook;
 static DefElem *
 Option(List *options, const char *name)
 {
-	ListCell *cell;
+	ListCell *lc;
 
-	foreach (cell, options)
-		if (strcmp(((DefElem *)lfirst(cell))->defname, name) == 0)
-			return (DefElem *)lfirst(cell);
+	foreach (lc, options)
+		if (strcmp(((DefElem *)lfirst(lc))->defname, name) == 0)
+			return (DefElem *)lfirst(lc);
 	return nullptr;
 }
 

@@ -24,9 +24,9 @@ ConnectableDatabases(MemoryContext context)
 		Form_pg_database row = (Form_pg_database)GETSTRUCT(tuple);
 		if (!row->datallowconn || row->datistemplate || database_is_invalid_form(row))
 			continue;
-		MemoryContext caller = MemoryContextSwitchTo(context);
+		MemoryContext old = MemoryContextSwitchTo(context);
 		databases = lappend_oid(databases, row->oid);
-		MemoryContextSwitchTo(caller);
+		MemoryContextSwitchTo(old);
 	}
 	table_endscan(scan);
 	table_close(relation, AccessShareLock);
@@ -38,12 +38,12 @@ static List *
 Waiting(List *databases)
 {
 	List *waiting = NIL;
-	ListCell *cell;
+	ListCell *lc;
 
-	foreach (cell, databases)
-		if (!list_member_oid(known, lfirst_oid(cell)) ||
-			list_member_oid(unprobed, lfirst_oid(cell)))
-			waiting = lappend_oid(waiting, lfirst_oid(cell));
+	foreach (lc, databases)
+		if (!list_member_oid(known, lfirst_oid(lc)) ||
+			list_member_oid(unprobed, lfirst_oid(lc)))
+			waiting = lappend_oid(waiting, lfirst_oid(lc));
 	return waiting;
 }
 
@@ -71,9 +71,9 @@ LookAtDatabases()
 	List *databases = ConnectableDatabases(TopMemoryContext);
 	CommitTransactionCommand();
 
-	MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 	List *waiting = Waiting(databases);
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 	list_free(unprobed);
 	list_free(known);
 	unprobed = waiting;

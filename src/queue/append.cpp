@@ -35,12 +35,12 @@ enum class Place { Head, PerhapsHead, Behind, Parked };
 static void
 StartKnown(Appender *appender)
 {
-	HASHCTL control = {};
+	HASHCTL ctl = {};
 
-	control.keysize = sizeof(int64);
-	control.entrysize = sizeof(KnownEntry);
-	control.hcxt = appender->known_context;
-	appender->known = hash_create("pgq_ext keys of a batch", 256, &control,
+	ctl.keysize = sizeof(int64);
+	ctl.entrysize = sizeof(KnownEntry);
+	ctl.hcxt = appender->known_context;
+	appender->known = hash_create("pgq_ext keys of a batch", 256, &ctl,
 								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
@@ -49,7 +49,7 @@ OpenAppender(Oid schema, const Parking *parking)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext appender", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	auto *appender = static_cast<Appender *>(palloc0(sizeof(Appender)));
 
 	appender->context = context;
@@ -61,7 +61,7 @@ OpenAppender(Oid schema, const Parking *parking)
 	appender->parking = parking;
 	appender->snapshot = pg::FreshSnapshot();
 	StartKnown(appender);
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 	return appender;
 }
 
@@ -113,11 +113,11 @@ Remember(Appender *appender, const Key &key)
 	if (!found)
 		entry->first = nullptr;
 
-	MemoryContext caller = MemoryContextSwitchTo(appender->known_context);
+	MemoryContext old = MemoryContextSwitchTo(appender->known_context);
 	auto *known = static_cast<KnownKey *>(palloc(sizeof(KnownKey)));
 	*known = KnownKey{CopyKey(key), entry->first};
 	entry->first = known;
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 }
 
 // Takes care that the job in jobs.row, live in the snapshot, can't leave unnoticed before our
@@ -149,12 +149,12 @@ Hold(const pg::Table &jobs, Snapshot snapshot)
 static void
 Renew(Appender *appender)
 {
-	MemoryContext caller = MemoryContextSwitchTo(appender->context);
+	MemoryContext old = MemoryContextSwitchTo(appender->context);
 
 	UnregisterSnapshot(appender->snapshot);
 	appender->snapshot = pg::FreshSnapshot();
 	appender->stale = false;
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 }
 
 // Rule 2 of keys.hpp.
@@ -244,7 +244,7 @@ void
 Append(Appender *appender, const NewJob &job)
 {
 	const pg::Table &jobs = appender->jobs;
-	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
+	MemoryContext old = MemoryContextSwitchTo(appender->row_context);
 	Key key = MakeKey(job.handler, job.key);
 	Place place = PlaceOf(appender, key);
 
@@ -254,7 +254,7 @@ Append(Appender *appender, const NewJob &job)
 	pg::Insert(jobs);
 	if (place != Place::Parked)
 		Remember(appender, key);
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_context);
 }
 
@@ -262,21 +262,21 @@ void
 AppendScheduled(Appender *appender, const NewJob &job)
 {
 	const pg::Table &jobs = appender->jobs;
-	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
+	MemoryContext old = MemoryContextSwitchTo(appender->row_context);
 
 	StartJob(jobs, job, MakeKey(job.handler, job.key), job.visible_at);
 	pg::Set(jobs, column::kState, LetterDatum(State::Scheduled));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(true));
 	pg::Insert(jobs);
 	NoteDue(job.visible_at);
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_context);
 }
 
 bool
 PlaceJob(Appender *appender, const pg::Table &jobs, int64 position)
 {
-	MemoryContext caller = MemoryContextSwitchTo(appender->row_context);
+	MemoryContext old = MemoryContextSwitchTo(appender->row_context);
 	Job job = ReadJob(jobs.row);
 	Place place = PlaceOf(appender, job.key);
 
@@ -286,7 +286,7 @@ PlaceJob(Appender *appender, const pg::Table &jobs, int64 position)
 	bool placed = pg::UpdateNoWait(jobs, &job.tid, appender->snapshot) == pg::Outcome::Done;
 	if (placed && place != Place::Parked)
 		Remember(appender, job.key);
-	MemoryContextSwitchTo(caller);
+	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_context);
 	return placed;
 }

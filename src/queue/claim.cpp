@@ -101,12 +101,12 @@ Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape)
 	int32 claimed = 0;
 
 	while (claimed < request.batch_size && scan.Next()) {
-		MemoryContext caller = MemoryContextSwitchTo(per_row);
+		MemoryContext old = MemoryContextSwitchTo(per_row);
 		if (TryClaim(jobs, snapshot, lease_until, request.worker)) {
 			Emit(jobs, out, shape);
 			claimed++;
 		}
-		MemoryContextSwitchTo(caller);
+		MemoryContextSwitchTo(old);
 		MemoryContextReset(per_row);
 	}
 	pg::FaultPoint("after_claim");

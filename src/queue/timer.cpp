@@ -79,9 +79,9 @@ MoveDue(const Timers &timers, TimestampTz now, int limit, MemoryContext per_row)
 			run.next_due = Min(run.next_due, job.visible_at);
 			break;
 		}
-		MemoryContext caller = MemoryContextSwitchTo(per_row);
+		MemoryContext old = MemoryContextSwitchTo(per_row);
 		pg::Outcome outcome = Move(timers, job);
-		MemoryContextSwitchTo(caller);
+		MemoryContextSwitchTo(old);
 		MemoryContextReset(per_row);
 		if (outcome == pg::Outcome::Busy)
 			run.next_due = now + kBusyPause;
