@@ -172,7 +172,8 @@ ConvertPiece(Enqueuer *enqueuer, Pieces *pieces, bool *last)
 
 	decode::ResetBatch(piece);
 	*last = decode::TakePiece(pieces->rows, piece, kPieceRows, kPieceBytes);
-	decode::AddXid(piece, pieces->rows->xids[0]);
+	if (pieces->rows->nxids > 0) // else they come from their tables, where they were visible
+		decode::AddXid(piece, pieces->rows->xids[0]);
 	char *converted = *last ? ConvertedWith(enqueuer, pieces->rows) : enqueuer->progress.converted;
 	bool installed = WithCare(enqueuer, pieces->made != nullptr ? queue::Care::Full : queue::Care::None, [&](queue::Care care) {
 		queue::Terms terms = TermsNow(enqueuer, care);

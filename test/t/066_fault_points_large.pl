@@ -14,14 +14,28 @@ cmp_ok(scalar @points, '>=', 3, 'pieces have fault points');
 
 my $node = PgqFaults->create('faults', "wal_keep_size = '1GB'\npgq_ext.decoding_work_mem = '64kB'\n");
 my $large = sub { $node->safe_psql('postgres', 'SELECT insert_bulk(6000)') };
+
+# More subtransactions than are recorded of a large transaction.
+my $deep = sub { $node->safe_psql('postgres', q{
+    DO $$
+    BEGIN
+        PERFORM insert_bulk(6000);
+        FOR i IN 1 .. 1100 LOOP
+            BEGIN
+                PERFORM insert_bulk(3);
+            EXCEPTION WHEN division_by_zero THEN
+                NULL;
+            END;
+        END LOOP;
+    END $$}) };
 $node->hit_all($large, @points);
 
 # Stops in the middle of a large transaction, with something parked behind it, lets something happen, and compares.
 sub in_the_middle
 {
-    my ($do, $name) = @_;
+    my ($transaction, $do) = @_;
     $node->set_fault('after_piece', 'wait');
-    $large->();
+    $transaction->();
     $node->await_fault('after_piece');
     $node->safe_psql('postgres', 'SELECT insert_bulk(30)');
     $do->();
@@ -29,9 +43,11 @@ sub in_the_middle
     return;
 }
 
-in_the_middle(sub { $node->lose_slot });
+in_the_middle($large, sub { $node->lose_slot });
 $node->is_complete('slot lost in the middle');
-in_the_middle(sub {
+in_the_middle($deep, sub { $node->lose_slot });
+$node->is_complete('slot lost in the middle of more subtransactions than are recorded');
+in_the_middle($large, sub {
     $node->safe_psql('postgres', q{ALTER SYSTEM SET wal_keep_size = 0; SELECT pg_reload_conf()});
     $node->lose_slot;
     $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
