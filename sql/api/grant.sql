@@ -6,7 +6,8 @@
 --   monitor     the views pgq_jobs, pgq_queues, pgq_handlers, pgq_event_errors, pgq_enqueuer, which show the rows of all
 --               sources, whatever the reader may see of these; pgq_enqueuer_status, pgq_check, pgq_sync
 --   administer  pgq_create_queue, pgq_alter_queue, pgq_drop_queue; pgq_create_handler, pgq_alter_handler, pgq_drop_handler
---               (of the role's own handlers, over sources that it may SELECT from); pgq_cancel, pgq_retry, pgq_retry_event
+--               (of the role's own handlers, over sources that it may SELECT from); pgq_cancel, pgq_retry,
+--               pgq_retry_event, pgq_adopt_jobs
 --
 -- No word includes another. Each includes USAGE on the extension's schema. Granting itself is for the owner of the
 -- extension and superusers, and can't be granted: EXECUTE on pgq_grant gives nothing.
