@@ -33,16 +33,17 @@ HandOutArguments(FunctionCallInfo fcinfo, Oid schema)
 	return queue::HandOut{PG_GETARG_INT64(0), PG_GETARG_INT32(1), LimitsOfCaller(fcinfo, schema)};
 }
 
+// The arguments of a claim, the first of which is number n.
 static queue::ClaimRequest
-ClaimArguments(FunctionCallInfo fcinfo, Oid schema)
+ClaimArguments(FunctionCallInfo fcinfo, Oid schema, int n)
 {
-	RequireNotNull(fcinfo, 0, "batch_size");
-	RequireNotNull(fcinfo, 1, "queue");
-	if (PG_GETARG_INT32(0) <= 0)
+	RequireNotNull(fcinfo, n, "batch_size");
+	RequireNotNull(fcinfo, n + 1, "queue");
+	if (PG_GETARG_INT32(n) <= 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("argument \"batch_size\" must be positive")));
-	return queue::ClaimRequest{schema, TextArgument(fcinfo, 1).value, PG_GETARG_INT32(0),
-							   SpanArgument(fcinfo, 2, "lease"), TextArgument(fcinfo, 3),
+	return queue::ClaimRequest{schema, TextArgument(fcinfo, n + 1).value, PG_GETARG_INT32(n),
+							   SpanArgument(fcinfo, n + 2, "lease"), TextArgument(fcinfo, n + 3),
 							   LimitsOfCaller(fcinfo, schema)};
 }
 
@@ -66,23 +67,39 @@ ElementsArgument(FunctionCallInfo fcinfo, int n, const char *name, Oid type, int
 	return elements;
 }
 
+// The first two arguments, arrays of those names.
 static queue::HandOut *
-HandOutArrays(FunctionCallInfo fcinfo, Oid schema, int *n)
+HandOutArrays(FunctionCallInfo fcinfo, Oid schema, const char *ids_name, const char *attempts_name, int *n)
 {
 	const queue::Limits *limits = LimitsOfCaller(fcinfo, schema);
 	int attempts;
-	Datum *job_ids = ElementsArgument(fcinfo, 0, "job_ids", INT8OID, 8, n);
-	Datum *numbers = ElementsArgument(fcinfo, 1, "attempts", INT4OID, 4, &attempts);
+	Datum *job_ids = ElementsArgument(fcinfo, 0, ids_name, INT8OID, 8, n);
+	Datum *numbers = ElementsArgument(fcinfo, 1, attempts_name, INT4OID, 4, &attempts);
 
 	if (*n != attempts)
 		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-						errmsg("arguments \"job_ids\" and \"attempts\" must have the same length"),
+						errmsg("arguments \"%s\" and \"%s\" must have the same length", ids_name, attempts_name),
 						errdetail("They have %d and %d elements.", *n, attempts)));
 
 	auto *hand_outs = static_cast<queue::HandOut *>(palloc(sizeof(queue::HandOut) * Max(*n, 1)));
 	for (int i = 0; i < *n; i++)
 		hand_outs[i] = queue::HandOut{DatumGetInt64(job_ids[i]), DatumGetInt32(numbers[i]), limits};
 	return hand_outs;
+}
+
+// Claims, after the timers where there is no enqueuer. In a copied database that has had none yet, all jobs are still the
+// original's.
+static void
+HandOutJobs(FunctionCallInfo fcinfo, const queue::ClaimRequest &request)
+{
+	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+
+	if (!process::EnqueuerAlive()) {
+		if (!queue::ReadProgress(request.schema).same_cluster)
+			return;
+		queue::RunTimersForWorker(request.schema, kTimersPerDequeue);
+	}
+	queue::Claim(request, result->setResult, result->setDesc);
 }
 
 } // namespace pgq_ext
@@ -92,6 +109,7 @@ using namespace pgq_ext;
 extern "C" {
 
 PG_FUNCTION_INFO_V1(pgq_ext_dequeue);
+PG_FUNCTION_INFO_V1(pgq_ext_next);
 PG_FUNCTION_INFO_V1(pgq_ext_complete);
 PG_FUNCTION_INFO_V1(pgq_ext_complete_all);
 PG_FUNCTION_INFO_V1(pgq_ext_fail);
@@ -104,18 +122,27 @@ PGDLLEXPORT Datum
 pgq_ext_dequeue(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_dequeue()");
-	queue::ClaimRequest request = ClaimArguments(fcinfo, schema);
+	queue::ClaimRequest request = ClaimArguments(fcinfo, schema, 0);
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (!process::EnqueuerAlive()) {
-		// In a copied database that has had no enqueuer yet, all jobs are still the original's.
-		if (!queue::ReadProgress(schema).same_cluster)
-			return (Datum)0;
-		queue::RunTimers(schema, GetCurrentTimestamp(), kTimersPerDequeue, nullptr, nullptr);
-	}
+	HandOutJobs(fcinfo, request);
+	return (Datum)0;
+}
 
-	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-	queue::Claim(request, result->setResult, result->setDesc);
+PGDLLEXPORT Datum
+pgq_ext_next(PG_FUNCTION_ARGS)
+{
+	Oid schema = StartWriting(fcinfo, "pgq_next()");
+	queue::ClaimRequest request = ClaimArguments(fcinfo, schema, 2);
+
+	if (!PG_ARGISNULL(0) || !PG_ARGISNULL(1)) {
+		int n;
+		queue::HandOut *done = HandOutArrays(fcinfo, schema, "done_ids", "done_attempts", &n);
+		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * Max(n, 1)));
+		(void)queue::CompleteAll(schema, done, n, ids);
+	}
+	InitMaterializedSRF(fcinfo, 0);
+	HandOutJobs(fcinfo, request);
 	return (Datum)0;
 }
 
@@ -132,7 +159,7 @@ pgq_ext_complete_all(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_complete()");
 	int n;
-	queue::HandOut *hand_outs = HandOutArrays(fcinfo, schema, &n);
+	queue::HandOut *hand_outs = HandOutArrays(fcinfo, schema, "job_ids", "attempts", &n);
 	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * Max(n, 1)));
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);

@@ -44,12 +44,12 @@ BEGIN ATOMIC
                         WHEN (j.position IS NULL) <> (j.state = 's') THEN 'scheduled with a position, or live without'
                         WHEN j.position >= given.next OR j.position >= l.next_position AND j.position < l.end_position
                              THEN 'at a position that is still to be given'
-                        WHEN j.state = 'l' AND NOT j.held THEN 'leased, but not held'
+                        WHEN j.lease_until IS NOT NULL AND (j.state <> 'r' OR NOT j.held) THEN 'leased, but not held'
                         WHEN j.state IN ('s', 'p', 'w', 'd') AND j.held THEN 'held, but not handed out'
                         WHEN j.held AND j.attempt < 1 THEN 'held, but never handed out'
-                        WHEN NOT j.verified AND j.state <> 'r' THEN 'unverified, but not ready'
+                        WHEN NOT j.verified AND (j.state <> 'r' OR j.lease_until IS NOT NULL) THEN 'unverified, but not ready'
                         WHEN j.state IN ('w', 'p') AND j.key_hash IS NULL THEN 'waits, but has no key'
-                        WHEN j.state IN ('l', 'd', 's') AND NOT isfinite(j.visible_at) THEN 'never due'
+                        WHEN j.state IN ('d', 's') AND NOT isfinite(j.visible_at) OR NOT isfinite(j.lease_until) THEN 'never due'
                         WHEN j.failures NOT BETWEEN 0 AND j.attempt THEN 'more failures than attempts' END AS violation, j.*
               FROM @extschema@.pgq_job j
              CROSS JOIN (SELECT max(p.next_position) FROM @extschema@.pgq_progress p) AS given (next)

@@ -2,8 +2,8 @@
 
 CREATE VIEW @extschema@.pgq_jobs AS
 SELECT j.job_id, j.queue, j.handler, j.serialization_key,
-       CASE WHEN j.state = 'l' THEN 'in_progress' ELSE 'pending' END AS status,
-       j.priority, j.attempt, j.failures, q.max_attempts, j.visible_at, j.created_at,
+       CASE WHEN j.lease_until IS NOT NULL THEN 'in_progress' ELSE 'pending' END AS status,
+       j.priority, j.attempt, j.failures, q.max_attempts, coalesce(j.lease_until, j.visible_at) AS visible_at, j.created_at,
        NULL::timestamptz AS finished_at, j.args, NULL::jsonb AS result, j.last_error, j.worker, j.position
   FROM @extschema@.pgq_job j LEFT JOIN @extschema@.pgq_queue q ON q.queue = j.queue
 UNION ALL

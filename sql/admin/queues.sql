@@ -7,11 +7,11 @@ SELECT q.queue, q.max_attempts, q.lease, q.backoff, q.max_backoff,
        clock_timestamp() - live.oldest AS oldest_waiting
   FROM @extschema@.pgq_queue q
   LEFT JOIN (SELECT j.queue,
-                    count(*) FILTER (WHERE j.state = 'r') AS ready,
+                    count(*) FILTER (WHERE j.state = 'r' AND j.lease_until IS NULL) AS ready,
                     count(*) FILTER (WHERE j.state IN ('w', 'p')) AS waiting,
                     count(*) FILTER (WHERE j.state IN ('d', 's')) AS delayed,
-                    count(*) FILTER (WHERE j.state = 'l') AS running,
-                    min(j.visible_at) FILTER (WHERE j.state IN ('r', 'w', 'p')) AS oldest
+                    count(*) FILTER (WHERE j.lease_until IS NOT NULL) AS running,
+                    min(j.visible_at) FILTER (WHERE j.state IN ('r', 'w', 'p') AND j.lease_until IS NULL) AS oldest
                FROM @extschema@.pgq_job j GROUP BY j.queue) live ON live.queue = q.queue
  CROSS JOIN LATERAL (SELECT count(*) AS failed FROM @extschema@.pgq_archive a
                       WHERE a.queue = q.queue AND a.status = 'f') dead;

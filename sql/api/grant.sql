@@ -2,7 +2,7 @@
 -- it, and may as well be granted by hand; by hand is for all queues.
 --
 --   produce     pgq_enqueue. (An INSERT into a source needs no right of ours.)
---   work        pgq_dequeue, pgq_complete, pgq_fail, pgq_extend, pgq_release; with queue: only jobs of that queue
+--   work        pgq_dequeue, pgq_next, pgq_complete, pgq_fail, pgq_extend, pgq_release; with queue: only jobs of that queue
 --   monitor     the views pgq_jobs, pgq_queues, pgq_handlers, pgq_event_errors, pgq_enqueuer, which show the rows of all
 --               sources, whatever the reader may see of these; pgq_enqueuer_status, pgq_check, pgq_sync
 --   administer  pgq_create_queue, pgq_alter_queue, pgq_drop_queue; pgq_create_handler, pgq_alter_handler, pgq_drop_handler

@@ -5,10 +5,10 @@ COMMENT ON SEQUENCE @extschema@.pgq_job_id_seq IS 'job ids, for jobs of events a
 
 -- state: 's' scheduled  not due yet and without a place in its key; becomes ready or waiting when due
 --        'p' parked     has its position, but no place in its key before a large transaction has been converted
---        'r' ready      head of its key (or without one), can be claimed
+--        'r' ready      head of its key (or without one), can be claimed unless it is leased
 --        'w' waiting    behind another live job of its key
 --        'd' delayed    head of its key, not due yet: between attempts
---        'l' leased     head of its key, in a worker's hands until visible_at
+-- lease_until: the job is in a worker's hands until then; NULL when it is not, or when that time has passed and was acted on
 -- held:     the hand-out with this attempt number is still the worker's (leased, or ready again after the lease ran out)
 -- verified: false on a ready job that may still have a live predecessor in its key; dequeue looks for it
 -- key_hash: hash of handler and serialization_key; finds the live jobs of a key, which compare handler and key in full
@@ -18,10 +18,11 @@ CREATE TABLE @extschema@.pgq_job (
     key_hash          bigint,
     visible_at        timestamptz NOT NULL,
     created_at        timestamptz NOT NULL,
+    lease_until       timestamptz,
     priority          int         NOT NULL,
     attempt           int         NOT NULL,
     failures          int         NOT NULL,
-    state             "char"      NOT NULL CHECK (state IN ('s', 'p', 'r', 'w', 'd', 'l')),
+    state             "char"      NOT NULL CHECK (state IN ('s', 'p', 'r', 'w', 'd')),
     held              boolean     NOT NULL,
     verified          boolean     NOT NULL,
     queue             text COLLATE "C" NOT NULL,
@@ -31,12 +32,12 @@ CREATE TABLE @extschema@.pgq_job (
     last_error        text,
     args              jsonb,
     PRIMARY KEY (job_id)
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
         vacuum_truncate = off);
 CREATE INDEX pgq_job_ready ON @extschema@.pgq_job (queue, priority, position) WHERE state = 'r';
 CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WHERE key_hash IS NOT NULL AND state NOT IN ('s', 'p');
 CREATE INDEX pgq_job_parked ON @extschema@.pgq_job (position) WHERE state = 'p';
-CREATE INDEX pgq_job_timer ON @extschema@.pgq_job (visible_at) WHERE state IN ('l', 'd', 's');
+CREATE INDEX pgq_job_timer ON @extschema@.pgq_job (visible_at) WHERE state IN ('d', 's');
 COMMENT ON TABLE @extschema@.pgq_job IS 'live jobs; only the enqueuer adds rows, in commit order';
 
 -- status: 'c' completed, 'f' failed for good (dead letter), 'x' cancelled; 'h' held: still to be done, but not here (a

@@ -10,6 +10,7 @@
 #include "pg/compat.hpp"
 #include "process/cluster.hpp"
 #include "process/wake.hpp"
+#include "queue/ready_marks.hpp"
 
 extern "C" {
 #include "catalog/pg_authid.h"
@@ -164,6 +165,12 @@ CallNext(PlannedStmt *statement, const char *query, bool read_only, ProcessUtili
 	next(statement, query, read_only, context, params, environment, dest, completion);
 }
 
+static bool
+IsTransaction(const Node *command, TransactionStmtKind kind)
+{
+	return IsA(command, TransactionStmt) && ((const TransactionStmt *)command)->kind == kind;
+}
+
 static void
 Utility(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilityContext context,
 		ParamListInfo params, QueryEnvironment *environment, DestReceiver *dest,
@@ -173,8 +180,8 @@ Utility(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilit
 	LOCKMODE mode;
 	const char *needed = NeededDatabase(command, &mode);
 	bool launcher = ConcernsLauncher(command) || needed != nullptr;
-	bool prepared = IsA(command, TransactionStmt) &&
-					((TransactionStmt *)command)->kind == TRANS_STMT_COMMIT_PREPARED;
+	bool committed = IsTransaction(command, TRANS_STMT_COMMIT_PREPARED);
+	bool prepared = committed || IsTransaction(command, TRANS_STMT_ROLLBACK_PREPARED);
 
 	if (needed != nullptr && CanRun(command, context))
 		Hold(needed, mode);
@@ -182,8 +189,10 @@ Utility(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilit
 	// Some commands commit halfway: this is for their last transaction.
 	if (launcher)
 		WakeLauncherAtEnd();
-	if (prepared)
+	if (committed)
 		WakeAfterCommitPrepared();
+	if (prepared)
+		queue::DistrustReadyMarks();
 }
 
 void

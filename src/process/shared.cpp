@@ -2,6 +2,7 @@
 #include "process/cluster.hpp"
 
 #include "pg/compat.hpp"
+#include "queue/ready_marks.hpp"
 
 extern "C" {
 #include "catalog/pg_database.h"
@@ -26,6 +27,7 @@ Request()
 	if (next_request_hook != nullptr)
 		next_request_hook();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(Cluster)));
+	RequestAddinShmemSpace(queue::ReadyMarksSize());
 	RequestNamedLWLockTranche("pgq_ext", 1);
 }
 
@@ -95,6 +97,8 @@ Startup()
 		for (Database &db : cluster->databases)
 			InitEntry(&db);
 	}
+	void *marks = ShmemInitStruct("pgq_ext ready marks", queue::ReadyMarksSize(), &found);
+	queue::InitReadyMarks(marks, !found);
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -4,6 +4,7 @@
 #include "pg/compat.hpp"
 #include "process/cluster.hpp"
 #include "queue/due.hpp"
+#include "queue/ready_notes.hpp"
 
 extern "C" {
 #include "commands/extension.h"
@@ -64,6 +65,8 @@ AfterCommit()
 	TimestampTz due = queue::TakeEarliestDue();
 	Database *db = ThisDatabase();
 
+	queue::PublishReadyNotes(true);
+
 	if (pending.announce)
 		Announce(MyDatabaseId);
 	if (db == nullptr)
@@ -95,7 +98,12 @@ AtTransactionEvent(XactEvent event, void *)
 		AtEnd();
 		break;
 	case XACT_EVENT_ABORT:
+		queue::PublishReadyNotes(false);
+		queue::TakeEarliestDue();
+		AtEnd();
+		break;
 	case XACT_EVENT_PREPARE:
+		queue::ForgetReadyNotes();
 		queue::TakeEarliestDue();
 		AtEnd();
 		break;
@@ -104,10 +112,18 @@ AtTransactionEvent(XactEvent event, void *)
 	}
 }
 
+static void
+AtSubtransactionEvent(SubXactEvent event, SubTransactionId, SubTransactionId, void *)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		queue::PublishReadyNotesOfSubtransaction();
+}
+
 void
 RegisterWakeCallback()
 {
 	RegisterXactCallback(AtTransactionEvent, nullptr);
+	RegisterSubXactCallback(AtSubtransactionEvent, nullptr);
 }
 
 void

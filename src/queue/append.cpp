@@ -3,6 +3,7 @@
 
 #include "queue/due.hpp"
 #include "queue/parking.hpp"
+#include "queue/ready_notes.hpp"
 
 extern "C" {
 #include "access/detoast.h"
@@ -252,6 +253,8 @@ Append(Appender *appender, const NewJob &job)
 	pg::Set(jobs, column::kPosition, Int64GetDatum(job.position));
 	SetPlace(jobs, place);
 	pg::Insert(jobs);
+	if (StateAt(place) == State::Ready)
+		NoteReady(FindReadyMarks(RelationGetRelid(jobs.relation), job.queue), ReadyOrder{job.priority, job.position});
 	if (place != Place::Parked)
 		Remember(appender, key);
 	MemoryContextSwitchTo(old);
@@ -286,6 +289,8 @@ PlaceJob(Appender *appender, const pg::Table &jobs, int64 position)
 	bool placed = pg::UpdateNoWait(jobs, &job.tid, appender->snapshot) == pg::Outcome::Done;
 	if (placed && place != Place::Parked)
 		Remember(appender, job.key);
+	if (placed && StateAt(place) == State::Ready)
+		NoteReady(FindReadyMarks(RelationGetRelid(jobs.relation), job.queue), ReadyOrder{job.priority, position});
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_context);
 	return placed;

@@ -2,6 +2,7 @@
 #include "queue/archive.hpp"
 
 #include "pg/fault.hpp"
+#include "queue/ready_notes.hpp"
 
 namespace pgq_ext::queue {
 
@@ -35,7 +36,8 @@ InsertArchived(const pg::Table &archive, TupleTableSlot *row, const Ending &endi
 	pg::StartRow(archive);
 	CopyColumn(archive, kJobId, row, column::kJobId);
 	CopyColumn(archive, kPosition, row, column::kPosition);
-	CopyColumn(archive, kVisibleAt, row, column::kVisibleAt);
+	CopyColumn(archive, kVisibleAt, row,
+			   row->tts_isnull[column::kLeaseUntil - 1] ? column::kVisibleAt : column::kLeaseUntil);
 	CopyColumn(archive, kCreatedAt, row, column::kCreatedAt);
 	CopyColumn(archive, kPriority, row, column::kPriority);
 	CopyColumn(archive, kAttempt, row, column::kAttempt);
@@ -61,6 +63,8 @@ MoveToArchive(const JobTables &tables, Snapshot snapshot, const Job &job, const 
 	ItemPointerData tid = job.tid;
 	pg::Outcome outcome = pg::Delete(tables.jobs, &tid, snapshot, pg::Wait::Yes);
 
+	if (outcome == pg::Outcome::Done && job.state == State::Ready && !job.leased)
+		NoteTaken(RelationGetRelid(tables.jobs.relation), job);
 	if (outcome == pg::Outcome::Done)
 		InsertArchived(tables.archive, tables.jobs.row, ending);
 	return outcome;

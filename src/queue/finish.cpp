@@ -156,6 +156,7 @@ Delay(const pg::Table &jobs, Snapshot snapshot, const Job &job, TimestampTz unti
 	pg::StartChange(jobs);
 	pg::Set(jobs, column::kState, LetterDatum(State::Delayed));
 	pg::Set(jobs, column::kHeld, BoolGetDatum(false));
+	pg::SetNull(jobs, column::kLeaseUntil);
 	pg::Set(jobs, column::kFailures, Int32GetDatum(job.failures + 1));
 	pg::Set(jobs, column::kVisibleAt, TimestampTzGetDatum(until));
 	pg::Set(jobs, column::kLastError, error);

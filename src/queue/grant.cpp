@@ -23,7 +23,7 @@ namespace pgq_ext::queue {
 // Every function and view that is for users is here; test/sql/grants.sql sees to it.
 static const Right rights[] = {
 	{"produce", {"pgq_enqueue"}, {}},
-	{"work", {"pgq_dequeue", "pgq_complete", "pgq_fail", "pgq_extend", "pgq_release"}, {}},
+	{"work", {"pgq_dequeue", "pgq_next", "pgq_complete", "pgq_fail", "pgq_extend", "pgq_release"}, {}},
 	{"monitor",
 	 {"pgq_enqueuer_status", "pgq_check", "pgq_sync"},
 	 {"pgq_jobs", "pgq_queues", "pgq_handlers", "pgq_event_errors", "pgq_enqueuer"}},

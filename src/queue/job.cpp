@@ -16,7 +16,10 @@ ReadJob(TupleTableSlot *row)
 	job.tid = row->tts_tid;
 	job.job_id = DatumGetInt64(values[kJobId]);
 	job.position = nulls[kPosition] ? 0 : DatumGetInt64(values[kPosition]);
+	job.priority = DatumGetInt32(values[kPriority]);
 	job.visible_at = DatumGetTimestampTz(values[kVisibleAt]);
+	job.leased = !nulls[kLeaseUntil];
+	job.lease_until = job.leased ? DatumGetTimestampTz(values[kLeaseUntil]) : 0;
 	job.attempt = DatumGetInt32(values[kAttempt]);
 	job.failures = DatumGetInt32(values[kFailures]);
 	job.state = static_cast<State>(DatumGetChar(values[kState]));

@@ -13,6 +13,7 @@ enum {
 	kKeyHash,
 	kVisibleAt,
 	kCreatedAt,
+	kLeaseUntil,
 	kPriority,
 	kAttempt,
 	kFailures,
@@ -96,10 +97,9 @@ enum {
 enum class State : char {
 	Scheduled = 's', // not due yet, and without a place in its key
 	Parked = 'p',    // waits for its place in its key until a large transaction is converted
-	Ready = 'r',     // head of its key, can be claimed
+	Ready = 'r',     // head of its key, can be claimed, or is leased
 	Waiting = 'w',   // behind another live job of its key
 	Delayed = 'd',   // head of its key, between attempts
-	Leased = 'l',    // head of its key, in a worker's hands
 };
 
 enum class Status : char { Completed = 'c', Failed = 'f', Cancelled = 'x', Held = 'h' };
@@ -127,7 +127,10 @@ struct Job {
 	ItemPointerData tid;
 	int64 job_id;
 	int64 position; // 0 while scheduled
+	int32 priority;
 	TimestampTz visible_at;
+	TimestampTz lease_until;
+	bool leased; // in a worker's hands until then
 	int32 attempt;
 	int32 failures;
 	State state;

@@ -1,6 +1,8 @@
 // Who is first: see keys.hpp.
 #include "queue/keys.hpp"
 
+#include "queue/ready_notes.hpp"
+
 extern "C" {
 #include "common/hashfn.h"
 #include "utils/datum.h"
@@ -133,6 +135,7 @@ TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 p
 	pg::StartChange(jobs);
 	pg::Set(jobs, column::kState, LetterDatum(State::Ready));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(departed == Departed::Verified));
+	NoteReady(RelationGetRelid(jobs.relation), next);
 	if (wait == pg::Wait::Yes || next.state == State::Waiting)
 		return pg::Update(jobs, &next.tid, snapshot);
 

@@ -3,22 +3,36 @@
 
 #include "queue/due.hpp"
 #include "queue/queue_settings.hpp"
+#include "queue/ready_notes.hpp"
 
 namespace pgq_ext::queue {
 
-// Changes the job in jobs.row to this state, until or from visible_at.
 static pg::Outcome
-Change(const pg::Table &jobs, Snapshot snapshot, const Job &job, State state,
-	   TimestampTz visible_at, bool held)
+SetLease(const pg::Table &jobs, Snapshot snapshot, const Job &job, TimestampTz until)
+{
+	ItemPointerData tid = job.tid;
+
+	pg::StartChange(jobs);
+	pg::Set(jobs, column::kLeaseUntil, TimestampTzGetDatum(until));
+	NoteDue(until);
+	return pg::Update(jobs, &tid, snapshot);
+}
+
+// Takes the job in jobs.row out of its worker's hands; it is due at visible_at.
+static pg::Outcome
+GiveBack(const pg::Table &jobs, Snapshot snapshot, const Job &job, State state, TimestampTz visible_at)
 {
 	ItemPointerData tid = job.tid;
 
 	pg::StartChange(jobs);
 	pg::Set(jobs, column::kState, LetterDatum(state));
-	pg::Set(jobs, column::kHeld, BoolGetDatum(held));
+	pg::Set(jobs, column::kHeld, BoolGetDatum(false));
+	pg::SetNull(jobs, column::kLeaseUntil);
 	pg::Set(jobs, column::kVisibleAt, TimestampTzGetDatum(visible_at));
-	if (state != State::Ready)
+	if (state == State::Delayed)
 		NoteDue(visible_at);
+	else
+		NoteReady(RelationGetRelid(jobs.relation), job);
 	return pg::Update(jobs, &tid, snapshot);
 }
 
@@ -30,9 +44,9 @@ Extend(Oid schema, const HandOut &hand_out, const Interval *lease)
 	bool current = ChangeCurrent(jobs, hand_out, [&](Snapshot snapshot, const Job &job) {
 		until = Later(GetCurrentTimestamp(),
 					  lease != nullptr ? *lease : SettingsOfJob(schema, snapshot, job.queue).lease);
-		if (job.state == State::Leased)
-			until = Max(until, job.visible_at);
-		return Change(jobs, snapshot, job, State::Leased, until, true);
+		if (job.leased)
+			until = Max(until, job.lease_until);
+		return SetLease(jobs, snapshot, job, until);
 	});
 
 	if (!current)
@@ -49,8 +63,8 @@ Release(Oid schema, const HandOut &hand_out, const Interval *run_in)
 		TimestampTz now = GetCurrentTimestamp();
 
 		if (run_in == nullptr)
-			return Change(jobs, snapshot, job, State::Ready, now, false);
-		return Change(jobs, snapshot, job, State::Delayed, Later(now, *run_in), false);
+			return GiveBack(jobs, snapshot, job, State::Ready, now);
+		return GiveBack(jobs, snapshot, job, State::Delayed, Later(now, *run_in));
 	});
 
 	if (!current)

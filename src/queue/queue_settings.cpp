@@ -54,6 +54,24 @@ FindSettings(Oid schema, Snapshot snapshot, Datum name, QueueSettings *settings)
 	return found;
 }
 
+List *
+AllQueues(Oid schema, Snapshot snapshot)
+{
+	Relation queues = table_open(pg::RelationNamed(schema, "pgq_queue"), AccessShareLock);
+	SysScanDesc scan = systable_beginscan(queues, InvalidOid, false, snapshot, 0, nullptr);
+	HeapTuple row;
+	List *names = NIL;
+
+	while (HeapTupleIsValid(row = systable_getnext(scan))) {
+		bool isnull;
+		Datum name = heap_getattr(row, queue_column::kQueue, RelationGetDescr(queues), &isnull);
+		names = lappend(names, DatumGetTextPCopy(name));
+	}
+	systable_endscan(scan);
+	table_close(queues, NoLock);
+	return names;
+}
+
 QueueSettings
 RequireQueue(Oid schema, Snapshot snapshot, Datum name)
 {

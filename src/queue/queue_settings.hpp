@@ -19,6 +19,9 @@ QueueSettings RequireQueue(Oid schema, Snapshot snapshot, Datum name);
 // The same for a live job's queue. Where that has been dropped: the defaults of pgq_create_queue.
 QueueSettings SettingsOfJob(Oid schema, Snapshot snapshot, Datum name);
 
+// The names of all queues, as text *, in the current memory context.
+List *AllQueues(Oid schema, Snapshot snapshot);
+
 // time + span, by the calendar as in SQL.
 TimestampTz Later(TimestampTz time, const Interval &span);
 

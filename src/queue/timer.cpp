@@ -1,44 +1,31 @@
 // Due jobs: see timer.hpp.
 #include "queue/timer.hpp"
 
-#include "queue/archive.hpp"
-#include "queue/queue_settings.hpp"
+#include "queue/expiry.hpp"
+#include "queue/ready_notes.hpp"
 
 namespace pgq_ext::queue {
 
-// After this time a job that somebody held is looked at again.
-constexpr int64 kBusyPause = 1 * USECS_PER_SEC;
-
 struct Timers {
-	Oid schema;
 	JobTables tables;
 	Snapshot snapshot;
 	Appender *appender;
 	int64 *next_position;
 };
 
-// Makes the job in jobs.row ready; held stays.
+// Makes the delayed job in jobs.row ready.
 static pg::Outcome
 MakeReady(const Timers &timers, const Job &job)
 {
+	const pg::Table &jobs = timers.tables.jobs;
 	ItemPointerData tid = job.tid;
 
-	pg::StartChange(timers.tables.jobs);
-	pg::Set(timers.tables.jobs, column::kState, LetterDatum(State::Ready));
-	return pg::UpdateNoWait(timers.tables.jobs, &tid, timers.snapshot);
-}
-
-static pg::Outcome
-Expire(const Timers &timers, const Job &job)
-{
-	QueueSettings settings = SettingsOfJob(timers.schema, timers.snapshot, job.queue);
-	int32 failures = job.failures + 1;
-
-	if (failures < settings.max_attempts)
-		return MakeReady(timers, job);
-	NullableDatum error = {CStringGetTextDatum("the lease ran out"), false};
-	return LeaveNoWait(timers.tables, timers.snapshot, job.tid,
-					   Ending{Status::Failed, failures, error, kNone});
+	pg::StartChange(jobs);
+	pg::Set(jobs, column::kState, LetterDatum(State::Ready));
+	pg::Outcome outcome = pg::UpdateNoWait(jobs, &tid, timers.snapshot);
+	if (outcome == pg::Outcome::Done)
+		NoteReady(RelationGetRelid(jobs.relation), job);
+	return outcome;
 }
 
 static pg::Outcome
@@ -56,8 +43,6 @@ Move(const Timers &timers, const Job &job)
 	switch (job.state) {
 	case State::Delayed:
 		return MakeReady(timers, job);
-	case State::Leased:
-		return Expire(timers, job);
 	case State::Scheduled:
 		return timers.appender != nullptr ? TakePlace(timers) : pg::Outcome::Changed;
 	default:
@@ -94,18 +79,38 @@ MoveDue(const Timers &timers, TimestampTz now, int limit, MemoryContext per_row)
 	return run;
 }
 
-TimerRun
-RunTimers(Oid schema, TimestampTz now, int limit, Appender *appender, int64 *next_position)
+static TimerRun
+Run(Oid schema, TimestampTz now, int limit, Appender *appender, int64 *next_position, bool leases)
 {
-	Timers timers = {schema, OpenJobTables(schema), pg::FreshSnapshot(), appender, next_position};
+	Timers timers = {OpenJobTables(schema), pg::FreshSnapshot(), appender, next_position};
 	MemoryContext per_row =
 		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext timers", ALLOCSET_DEFAULT_SIZES);
 	TimerRun run = MoveDue(timers, now, limit, per_row);
 
+	if (leases && !run.limited)
+		ExpireLeases(schema, timers.tables, timers.snapshot, now, limit, per_row, &run);
 	MemoryContextDelete(per_row);
 	UnregisterSnapshot(timers.snapshot);
 	CloseJobTables(&timers.tables);
 	return run;
+}
+
+TimerRun
+RunTimers(Oid schema, TimestampTz now, int limit, Appender *appender, int64 *next_position)
+{
+	return Run(schema, now, limit, appender, next_position, true);
+}
+
+void
+RunTimersForWorker(Oid schema, int limit)
+{
+	static TimestampTz next_look = 0; // of this session
+	TimestampTz now = GetCurrentTimestamp();
+	bool leases = now >= next_look;
+
+	if (leases)
+		next_look = now + USECS_PER_SEC;
+	(void)Run(schema, now, limit, nullptr, nullptr, leases);
 }
 
 } // namespace pgq_ext::queue

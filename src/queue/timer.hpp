@@ -3,14 +3,9 @@
 #pragma once
 
 #include "queue/append.hpp"
+#include "queue/expiry.hpp"
 
 namespace pgq_ext::queue {
-
-struct TimerRun {
-	int changed;          // jobs that were moved
-	bool limited;         // the limit was reached: there may be more that is due
-	TimestampTz next_due; // when to come again; DT_NOEND when nothing is waiting for a time
-};
 
 // Moves up to limit jobs that were due at now. Never waits: a job that somebody holds is left for
 // the next run. A lease that has run out makes the job ready, still held by its worker until it is
@@ -18,5 +13,8 @@ struct TimerRun {
 // the enqueuer's, for scheduled jobs; everyone else passes nullptr, and leaves those alone.
 TimerRun RunTimers(Oid schema, TimestampTz now, int limit, Appender *appender,
 				   int64 *next_position);
+
+// The same for a worker where there is no enqueuer: every second at most it looks at leases.
+void RunTimersForWorker(Oid schema, int limit);
 
 } // namespace pgq_ext::queue

@@ -37,6 +37,7 @@ INSERT INTO reviewed VALUES
     ('pgq_grant(regrole,text,text)', 'v', 'u', false, 'c'),
     ('pgq_hold_jobs()', 'v', 'u', false, 'sql'),
     ('pgq_handler_restored()', 'v', 'u', false, 'plpgsql'),
+    ('pgq_next(bigint[],integer[],integer,text,interval,text)', 'v', 'u', false, 'c'),
     ('pgq_key_hash(text,text)', 'i', 's', false, 'c'),
     ('pgq_job_restored()', 'v', 'u', false, 'plpgsql'),
     ('pgq_queue_restored()', 'v', 'u', false, 'plpgsql'),

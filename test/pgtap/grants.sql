@@ -30,6 +30,7 @@ INSERT INTO calls (signature, call, allowed) VALUES
     ('pgq_enqueue', $$('work', '{"a": 1}', 'key', idempotency_key => 'i')$$, DEFAULT),
     ('pgq_sync', '()', DEFAULT),
     ('pgq_dequeue', '(1, worker => ''low'')', DEFAULT),
+    ('pgq_next', '(ARRAY[1], ARRAY[1])', DEFAULT),
     ('pgq_extend', '(1, 1)', DEFAULT),
     ('pgq_release', '(1, 1)', DEFAULT),
     ('pgq_complete(bigint, int, jsonb)', '(1, 1)', 'PQ001'),

@@ -41,7 +41,7 @@ END $$;
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'd', held = false, visible_at = 'tomorrow' WHERE job_id = job(2)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'r' WHERE job_id = job(2)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'r', verified = false WHERE job_id = job(2)$$);
-SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'l', held = true, attempt = 1 WHERE job_id = job(3)$$);
+SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'r', lease_until = 'tomorrow', held = true, attempt = 1 WHERE job_id = job(3)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'w' WHERE job_id = job(8)$$);
 SELECT * FROM broken_by($$DELETE FROM pgq_job WHERE job_id = job(1)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET position = (SELECT position FROM pgq_job WHERE job_id = job(2)) WHERE job_id = job(3)$$);
@@ -65,7 +65,7 @@ SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'p' WHERE job_id = job(7)$$
 SELECT * FROM broken_by($$UPDATE pgq_job SET attempt = 0 WHERE job_id = job(1)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET verified = false WHERE job_id = job(1)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'w' WHERE job_id = job(7)$$);
-SELECT * FROM broken_by($$UPDATE pgq_job SET visible_at = 'infinity' WHERE job_id = job(1)$$);
+SELECT * FROM broken_by($$UPDATE pgq_job SET lease_until = 'infinity' WHERE job_id = job(1)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET visible_at = 'infinity' WHERE job_id = job(4)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET visible_at = 'infinity' WHERE job_id = job(5)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET failures = 2 WHERE job_id = job(4)$$);

@@ -1,0 +1,229 @@
+// Marks in the index of ready jobs: see ready_marks.hpp.
+#include "queue/ready_marks.hpp"
+
+namespace pgq_ext::queue {
+
+// A claim begins at the start after this time, or after many times what the last such claim took.
+constexpr int64 kFullScanInterval = USECS_PER_SEC;
+constexpr int64 kFullScanShare = 50;
+
+static Mark *
+FindMark(ReadyMarks *marks, int32 priority)
+{
+	for (int i = 0; i < marks->n; i++)
+		if (marks->marks[i].priority == priority)
+			return &marks->marks[i];
+	return nullptr;
+}
+
+void
+ForgetMarks(ReadyMarks *marks)
+{
+	marks->n = 0;
+	marks->resets++;
+	marks->leases_known = false;
+}
+
+// Adds a mark for a priority that has none; nullptr, and all of them forgotten, when there are too many.
+static Mark *
+AddMark(ReadyMarks *marks, int32 priority, int64 from)
+{
+	int i = marks->n;
+
+	if (i == kMaxMarks) {
+		ForgetMarks(marks);
+		return nullptr;
+	}
+	for (; i > 0 && marks->marks[i - 1].priority > priority; i--)
+		marks->marks[i] = marks->marks[i - 1];
+	marks->n++;
+	marks->marks[i] = Mark{priority, from, -1};
+	return &marks->marks[i];
+}
+
+// Whether the order is before the mark of its priority: a claim that keeps to the marks would not come across it.
+static bool
+IsEarly(const Mark *marks, int n, ReadyOrder order)
+{
+	for (int i = 0; i < n; i++)
+		if (marks[i].priority == order.priority)
+			return order.position < marks[i].from;
+	return false;
+}
+
+static int
+CompareOrders(const void *a, const void *b)
+{
+	const auto *x = static_cast<const ReadyOrder *>(a);
+	const auto *y = static_cast<const ReadyOrder *>(b);
+
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	return x->position == y->position ? 0 : x->position < y->position ? -1 : 1;
+}
+
+void
+PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan)
+{
+	plan->marks = marks;
+	plan->full = true;
+	plan->nmarks = plan->nearly = 0;
+	if (marks == nullptr)
+		return;
+	SpinLockAcquire(&marks->lock);
+	plan->full = now >= marks->full_scan_at;
+	if (plan->full)
+		marks->full_scan_at = now + kFullScanInterval; // nobody else need do it meanwhile
+	plan->noted = marks->noted;
+	plan->resets = marks->resets;
+	plan->nmarks = marks->n;
+	memcpy(plan->at, marks->marks, marks->n * sizeof(Mark));
+	for (uint64 i = marks->looked; i < marks->noted; i++) {
+		ReadyOrder order = marks->recent[i % kMaxRecent];
+		if (order.position >= 0 && IsEarly(plan->at, plan->nmarks, order))
+			plan->early[plan->nearly++] = order;
+	}
+	SpinLockRelease(&marks->lock);
+	qsort(plan->early, plan->nearly, sizeof(ReadyOrder), CompareOrders);
+}
+
+void
+AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all_behind)
+{
+	if (!IsEarly(plan->at, plan->nmarks, order))
+		return;
+	if (!all_behind && plan->nearly < kMaxEarly) {
+		plan->early[plan->nearly++] = order;
+		qsort(plan->early, plan->nearly, sizeof(ReadyOrder), CompareOrders);
+		return;
+	}
+	for (int i = 0; i < plan->nmarks; i++)
+		if (plan->at[i].priority == order.priority)
+			plan->at[i].from = order.position;
+}
+
+// How far a claim may raise the mark of a priority.
+static int64
+Bound(const ReadyMarks *marks, uint64 noted, const Seen &seen)
+{
+	int64 to = seen.to;
+
+	for (uint64 i = noted; i < marks->noted; i++) {
+		ReadyOrder order = marks->recent[i % kMaxRecent];
+		if (order.priority == seen.priority && order.position >= 0)
+			to = Min(to, order.position);
+	}
+	return to;
+}
+
+static void
+RaiseMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
+{
+	bool overtaken = marks->resets != plan.resets || marks->noted - plan.noted > kMaxRecent;
+	Mark *mark = FindMark(marks, seen.priority);
+
+	if (mark == nullptr)
+		mark = AddMark(marks, seen.priority, 0);
+	if (mark == nullptr)
+		return;
+	mark->highest = Max(mark->highest, seen.claimed);
+	if (!overtaken)
+		mark->from = Max(mark->from, Bound(marks, plan.noted, seen));
+}
+
+// Forgets those of the recent orders that the claim has looked at, and passes over what need not be looked at any more.
+static void
+ForgetLooked(ReadyMarks *marks, const ClaimPlan &plan, int nlooked)
+{
+	for (uint64 i = marks->looked; nlooked > 0 && i < plan.noted; i++) {
+		ReadyOrder *order = &marks->recent[i % kMaxRecent];
+		if (order->position >= 0 &&
+			bsearch(order, plan.early, nlooked, sizeof(ReadyOrder), CompareOrders) != nullptr)
+			order->position = -1;
+	}
+	while (marks->looked < plan.noted && marks->looked < marks->noted &&
+		   (marks->recent[marks->looked % kMaxRecent].position < 0 ||
+			!IsEarly(marks->marks, marks->n, marks->recent[marks->looked % kMaxRecent])))
+		marks->looked++;
+}
+
+void
+RaiseMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted)
+{
+	ReadyMarks *marks = plan.marks;
+
+	if (marks == nullptr)
+		return;
+	SpinLockAcquire(&marks->lock);
+	if (plan.full)
+		marks->full_scan_at += kFullScanShare * lasted;
+	// Before the marks move: what was noted behind them is found there, or was seen.
+	ForgetLooked(marks, plan, nlooked);
+	for (int i = 0; i < nseen; i++)
+		RaiseMark(marks, plan, seen[i]);
+	SpinLockRelease(&marks->lock);
+}
+
+// Makes room for one more: what nobody has looked at yet lowers its mark.
+static void
+ForgetOldest(ReadyMarks *marks)
+{
+	ReadyOrder order = marks->recent[marks->looked % kMaxRecent];
+	Mark *mark = order.position >= 0 ? FindMark(marks, order.priority) : nullptr;
+
+	if (mark != nullptr)
+		mark->from = Min(mark->from, order.position);
+	marks->looked++;
+}
+
+void
+LowerMark(ReadyMarks *marks, ReadyOrder order, bool all_behind)
+{
+	SpinLockAcquire(&marks->lock);
+	if (marks->noted - marks->looked == kMaxRecent)
+		ForgetOldest(marks);
+	marks->recent[marks->noted++ % kMaxRecent] = order;
+	Mark *mark = FindMark(marks, order.priority);
+	if (mark != nullptr) {
+		if (all_behind)
+			mark->from = Min(mark->from, order.position);
+	} else if (marks->n > 0 && order.priority < marks->marks[marks->n - 1].priority) {
+		(void)AddMark(marks, order.priority, order.position);
+	}
+	SpinLockRelease(&marks->lock);
+}
+
+bool
+CopyLeaseMarks(ReadyMarks *marks, Mark *at, int *n, uint64 *resets)
+{
+	if (marks == nullptr)
+		return false;
+	SpinLockAcquire(&marks->lock);
+	bool known = marks->leases_known;
+	*resets = marks->resets;
+	*n = marks->n;
+	memcpy(at, marks->marks, marks->n * sizeof(Mark));
+	SpinLockRelease(&marks->lock);
+	return known;
+}
+
+void
+SetLeaseMarks(ReadyMarks *marks, uint64 resets, const ReadyOrder *last, int n)
+{
+	if (marks == nullptr)
+		return;
+	SpinLockAcquire(&marks->lock);
+	bool known = marks->resets == resets;
+	for (int i = 0; known && i < n; i++) {
+		Mark *mark = FindMark(marks, last[i].priority);
+		if (mark == nullptr)
+			mark = AddMark(marks, last[i].priority, 0);
+		known = mark != nullptr;
+		if (known)
+			mark->highest = Max(mark->highest, last[i].position);
+	}
+	marks->leases_known = known;
+	SpinLockRelease(&marks->lock);
+}
+
+} // namespace pgq_ext::queue
