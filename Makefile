@@ -37,8 +37,8 @@ ifneq ($(ASSERTS),)
 PG_CPPFLAGS += -DUSE_ASSERT_CHECKING
 endif
 
-# `make test` and `make demo` bring PostgreSQL along: they must work before it is there.
-ifneq ($(filter-out test test-checked test-valgrind soak soak-crash random-workload demo lint format, $(or $(MAKECMDGOALS), all)),)
+# `make test`, `make bench` and `make demo` bring PostgreSQL along: they must work before it is there.
+ifneq ($(filter-out test test-checked test-valgrind soak soak-crash random-workload bench demo lint format, $(or $(MAKECMDGOALS), all)),)
 PGXS        := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT has no use here: nothing of ours is called from a plan's inner loop.
 override with_llvm = no
@@ -53,7 +53,7 @@ $(INSTALL_SQL): $(SQL_PARTS)
 objects: $(OBJS)
 endif
 
-.PHONY: test test-checked test-valgrind soak soak-crash random-workload demo lint format
+.PHONY: test test-checked test-valgrind soak soak-crash random-workload bench demo lint format
 test:
 	@test/run $(TEST)
 
@@ -67,6 +67,10 @@ test-valgrind:
 # A mixed load that watches memory, slot and tables, for long: make soak SECONDS=3600.
 soak:
 	PGQ_SOAK_SECONDS=$(or $(SECONDS),600) test/run test/t/080_soak.pl
+
+# All parts but the long ones, or some: make bench B=claim. See test/bench/README.md.
+bench:
+	@test/bench/run $(B)
 
 # Random kills under load, for long: make soak-crash CYCLES=50.
 soak-crash:

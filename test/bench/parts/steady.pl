@@ -1,0 +1,43 @@
+# Ten million jobs through a queue of steady depth, in tenths: neither speed nor size may change. PGQ_BENCH_SCALE=0.1 makes
+# it one million.
+use strict;
+use warnings;
+use Bench::Enqueuer;
+use Bench::Results;
+use Bench::Server;
+use Bench::Subject;
+
+my $tenth = Bench::Results::scaled(1_000_000);
+my $depth = Bench::Results::scaled(100_000);
+my $server = Bench::Server->start('with', extension => 1);
+my $pgq = Bench::Subject->new($server, 'pgq');
+my $results = Bench::Results->new('steady', 1);
+
+sub megabytes
+{
+    my ($function) = @_;
+    return $server->sql("SELECT $function('pgq_job') / 1048576.0");
+}
+
+# As many events come as jobs are done; none is old when it is claimed.
+sub run_tenth
+{
+    my ($n) = @_;
+    my $producer = $server->start_client(\my $out, 'psql', '-XqAt', '-c', 'SET synchronous_commit = off', '-c',
+        "CALL fill($tenth, \$\$'k' || i\$\$)");
+    my $result = $pgq->work(jobs => $tenth, seconds => 3600);
+    $producer->finish or die 'the producer failed';
+    Bench::Enqueuer::sync($server);
+    $results->sample('throughput', "tenth $n", 'jobs/s', $result->{rate});
+    $results->sample('table', "tenth $n", 'MB', megabytes('pg_table_size'));
+    $results->sample('indexes', "tenth $n", 'MB', megabytes('pg_indexes_size'));
+}
+
+$pgq->setup->fill($depth, q{'k' || i});
+run_tenth($_) foreach 1 .. 10;
+$results->check_ratio('throughput: last tenth of the first', 'throughput/tenth 10', 'throughput/tenth 1', 'at least', 0.9);
+# The first tenth brings the table to the size at which vacuum holds it; from the second on it must not grow.
+$results->check_ratio("$_: size after the last tenth of that after the second", "$_/tenth 10", "$_/tenth 2", 'at most', 1.1)
+  foreach 'table', 'indexes';
+$results->finish;
+$server->stop;

@@ -1,0 +1,1 @@
+../pgq/fill.sql

@@ -1,0 +1,1 @@
+SELECT * FROM pgq_next({ids}::bigint[], {attempts}::int[], {batch})

@@ -1,0 +1,1 @@
+SELECT * FROM pgq_dequeue({batch})

@@ -1,0 +1,1 @@
+SELECT pgq_complete({ids}::bigint[], {attempts}::int[])

@@ -1,0 +1,1 @@
+SELECT pgq_complete({id}::bigint, {attempt}::int)
