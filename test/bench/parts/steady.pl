@@ -28,16 +28,16 @@ sub run_tenth
     my $result = $pgq->work(jobs => $tenth, seconds => 3600);
     $producer->finish or die 'the producer failed';
     Bench::Enqueuer::sync($server);
-    $results->sample('throughput', "tenth $n", 'jobs/s', $result->{rate});
-    $results->sample('table', "tenth $n", 'MB', megabytes('pg_table_size'));
-    $results->sample('indexes', "tenth $n", 'MB', megabytes('pg_indexes_size'));
+    $results->sample("tenth $n", 'throughput', 'jobs/s', $result->{rate});
+    $results->sample("tenth $n", 'table', 'MB', megabytes('pg_table_size'));
+    $results->sample("tenth $n", 'indexes', 'MB', megabytes('pg_indexes_size'));
 }
 
 $pgq->setup->fill($depth, q{'k' || i});
 run_tenth($_) foreach 1 .. 10;
-$results->check_ratio('throughput: last tenth of the first', 'throughput/tenth 10', 'throughput/tenth 1', 'at least', 0.9);
+$results->check_ratio('throughput: last tenth of the first', 'tenth 10/throughput', 'tenth 1/throughput', 'at least', 0.9);
 # The first tenth brings the table to the size at which vacuum holds it; from the second on it must not grow.
-$results->check_ratio("$_: size after the last tenth of that after the second", "$_/tenth 10", "$_/tenth 2", 'at most', 1.1)
+$results->check_ratio("$_: size after the last tenth of that after the second", "tenth 10/$_", "tenth 2/$_", 'at most', 1.1)
   foreach 'table', 'indexes';
 $results->finish;
 $server->stop;
