@@ -5,7 +5,7 @@ use Bench::Results;
 use Bench::Server;
 use Bench::Subject;
 
-my $jobs = Bench::Results::scaled(200_000);
+my $jobs = Bench::Results::scaled(150_000);
 my ($with, $without) = Bench::Server->pair;
 my $results = Bench::Results->new('batch', 3);
 

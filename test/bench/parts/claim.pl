@@ -5,7 +5,7 @@ use Bench::Results;
 use Bench::Server;
 use Bench::Subject;
 
-my $jobs = Bench::Results::scaled(150_000);
+my $jobs = Bench::Results::scaled(100_000);
 my ($with, $without) = Bench::Server->pair;
 my $results = Bench::Results->new('claim', 3);
 my %subjects = (
@@ -18,7 +18,7 @@ my $distinct = sub { $_[0]->fill($jobs * 1.1, q{'k' || i}) };
 my %fill = (
     'distinct keys' => $distinct,
     'no key' => sub { $_[0]->fill($jobs * 1.1, 'NULL') },
-    '1,000 keys' => sub { $_[0]->fill($jobs * 2, q{'k' || i % 1000}) },
+    '1,000 keys' => sub { $_[0]->fill(Bench::Results::scaled(300_000), q{'k' || i % 1000}) },
     'hot key in front' => sub { $distinct->($_[0]->fill(Bench::Results::scaled(50_000), q{'hot'})) },
     'keys in retry-wait in front' => sub { $distinct->($_[0]->fill(1000 * 101, q{'r' || i % 1000})->delay) });
 

@@ -11,8 +11,9 @@ my %depths = (deep => Bench::Results::scaled(1_000_000), shallow => 1000);
 my %subjects = map { $_ => Bench::Subject->new(Bench::Server->start($_, extension => 1), 'pgq') } keys %depths;
 my $results = Bench::Results->new('depth', 10);
 my $claims = 10;
+my $key = 'gen_random_uuid()'; # never the key of another job
 
-$subjects{$_}->setup->fill($depths{$_}, q{'k' || i}) foreach keys %depths;
+$subjects{$_}->setup->fill($depths{$_}, $key) foreach keys %depths;
 
 # Claims and completes; the first claim of a session fills its caches and isn't taken.
 sub session
@@ -37,7 +38,7 @@ sub measure
         $results->sample("claim of $batch: buffers", $name, 'buffers',
             Bench::Results::median(map { $_->{'Shared Hit Blocks'} + $_->{'Shared Read Blocks'} } @scans));
         $results->sample("claim of $batch: time", $name, 'ms', Bench::Results::median(map { $_->{'Actual Total Time'} } @scans));
-        $subject->fill($batch * ($claims + 1), q{'k' || i});
+        $subject->fill($batch * ($claims + 1), $key);
     };
 }
 

@@ -7,7 +7,7 @@ use Bench::Server;
 use Bench::Subject;
 
 my $through = Bench::Results::scaled(500_000);
-my $jobs = Bench::Results::scaled(60_000);
+my $jobs = Bench::Results::scaled(40_000);
 my $server = Bench::Server->start('with', extension => 1);
 my $pgq = Bench::Subject->new($server, 'pgq');
 my $results = Bench::Results->new('horizon', 2);

@@ -5,9 +5,9 @@ use Bench::Results;
 use Bench::Server;
 use Bench::Subject;
 
-my $jobs = Bench::Results::scaled(60_000);
+my $jobs = Bench::Results::scaled(40_000);
 my $server = Bench::Server->start('with', extension => 1);
-my $results = Bench::Results->new('next', 5);
+my $results = Bench::Results->new('next', 3);
 my ($next, $pgq) = map { Bench::Subject->new($server, $_) } 'next', 'pgq';
 
 if ($pgq->setup->server->sql(q{SELECT count(*) FROM pg_proc WHERE proname = 'pgq_next'}) eq '0')

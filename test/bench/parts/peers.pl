@@ -17,6 +17,7 @@ my %fill = (
     'distinct keys' => sub { $_[0]->fill($jobs * 1.1, q{'k' || i}) },
     'no key' => sub { $_[0]->fill($jobs * 1.1, 'NULL') },
     '1,000 keys' => sub { $_[0]->fill($jobs * 3, q{'k' || i % 1000}) },
+    'keys in retry-wait in front' => sub { $_[0]->fill(1000 * 101, q{'r' || i % 1000})->delay->fill($jobs * 1.1, q{'k' || i}) },
     'hot key in front' => sub { $_[0]->fill(Bench::Results::scaled(50_000), q{'hot'})->fill($jobs * 1.1, q{'k' || i}) });
 
 sub measure
@@ -49,7 +50,7 @@ sub measure_peer
         });
 }
 
-my @keyed = ('distinct keys', '1,000 keys', 'hot key in front');
+my @keyed = ('distinct keys', '1,000 keys', 'hot key in front', 'keys in retry-wait in front');
 $results->rounds(
     measure('distinct keys', $floor),
     measure('no key', $pgq), measure('no key', $pgq, 500),
@@ -71,6 +72,7 @@ sub check_ahead
 $results->check_ratio('no key, batches of 50: of graphile-worker\'s own SQL', 'no key/pgq', 'no key/graphile SQL', 'at least', 1);
 check_ahead('no key', 'pgq 500', 1);
 check_ahead('distinct keys', 'pgq', 1);
+check_ahead('keys in retry-wait in front', 'pgq', 1);
 check_ahead('1,000 keys', 'pgq', 3);
 check_ahead('hot key in front', 'pgq', 10);
 $results->finish;

@@ -8,7 +8,7 @@ use Bench::Server;
 use Bench::Subject;
 use Bench::Writers;
 
-my $jobs = 8 * int(Bench::Results::scaled(120_000) / 8);
+my $jobs = 8 * int(Bench::Results::scaled(40_000) / 8);
 my $server = Bench::Server->start('with', extension => 1, conf => "autovacuum = off\n"); # it would count as a backend
 my $pgq = Bench::Subject->new($server, 'pgq');
 my $results = Bench::Results->new('profile', 3);

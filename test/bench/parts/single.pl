@@ -5,9 +5,9 @@ use Bench::Results;
 use Bench::Server;
 use Bench::Subject;
 
-my $jobs = Bench::Results::scaled(60_000);
+my $jobs = Bench::Results::scaled(40_000);
 my ($with, $without) = Bench::Server->pair;
-my $results = Bench::Results->new('single', 5);
+my $results = Bench::Results->new('single', 3);
 
 sub measure
 {

@@ -52,6 +52,13 @@ sub fill
     return $self;
 }
 
+sub delay
+{
+    my ($self) = @_;
+    $self->server->file("test/bench/protocol/$self->{name}/delay.sql");
+    return $self;
+}
+
 # Lets some processes of its own library work, for some seconds, and returns the jobs a second of all.
 sub work_by_library
 {

@@ -33,8 +33,8 @@ sub setup
 sub fill
 {
     my ($self, $n, $key) = @_;
-    $self->{server}->file("$self->{directory}/fill.sql", n => $n, key => $key);
-    $self->{filled} += $n;
+    $self->{server}->file("$self->{directory}/fill.sql", n => int $n, key => $key);
+    $self->{filled} += int $n;
     return $self;
 }
 
