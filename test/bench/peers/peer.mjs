@@ -38,7 +38,7 @@ export async function main(commands) {
     process.exit(0);
 }
 
-// Counts the jobs that are done within some seconds, from the first on, and prints jobs and seconds.
+// Counts the jobs that are done within some seconds, from the first on, and prints how many, and from when to when.
 export class Counter {
     constructor(seconds, jobs) {
         this.count = 0;
@@ -56,6 +56,7 @@ export class Counter {
         const idle = setTimeout(this.end, 2000 * this.seconds + 5000);
         await this.ended;
         clearTimeout(idle);
-        console.log(`${this.count}\t${(this.last - this.start) / 1000}`);
+        const seconds = (time) => (performance.timeOrigin + (time ?? performance.now())) / 1000;
+        console.log(`${this.count}\t${seconds(this.start)}\t${seconds(this.last)}`);
     }
 }

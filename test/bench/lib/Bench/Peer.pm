@@ -4,6 +4,7 @@ package Bench::Peer;
 use strict;
 use warnings;
 use File::Path qw(make_path);
+use List::Util qw(max min sum);
 use Bench::Subject;
 
 our @ISA = ('Bench::Subject');
@@ -59,7 +60,8 @@ sub delay
     return $self;
 }
 
-# Lets some processes of its own library work, for some seconds, and returns the jobs a second of all.
+# Lets some processes of its own library work, for some seconds, and returns the jobs a second of all, from the
+# first job of the first process on.
 sub work_by_library
 {
     my ($self, $processes, $seconds, $jobs) = @_;
@@ -67,13 +69,9 @@ sub work_by_library
     my @running = map { $self->server->start_client(\$outputs[$_], $self->node_command('work', $self->{kind}, $seconds, int($jobs / $processes))) }
       0 .. $processes - 1;
     $_->finish or die "$self->{name} failed" foreach @running;
-    my $rate = 0;
-    foreach my $output (@outputs)
-    {
-        my ($count, $took) = split /\t/, $output;
-        $rate += $count / $took if $took > 0;
-    }
-    return $rate;
+    my @counts = map { [ split /\t/ ] } @outputs;
+    my ($start, $end) = (min(map { $_->[1] } @counts), max(map { $_->[2] } @counts));
+    return sum(map { $_->[0] } @counts) / ($end - $start);
 }
 
 1;
