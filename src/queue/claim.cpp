@@ -142,7 +142,7 @@ ClaimRange(Claiming *claiming, ScanKey keys, int nkeys, bool passing)
 		if (seen != nullptr)
 			Note(seen, job, found, passing);
 		else if (found == Found::Claimed)
-			ResetReadyMarks();
+			ForgetMarks(claiming->plan.marks);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(claiming->per_row);
 	}

@@ -16,12 +16,22 @@ FindMark(ReadyMarks *marks, int32 priority)
 	return nullptr;
 }
 
-void
-ForgetMarks(ReadyMarks *marks)
+static void
+Forget(ReadyMarks *marks)
 {
 	marks->n = 0;
 	marks->resets++;
 	marks->leases_known = false;
+}
+
+void
+ForgetMarks(ReadyMarks *marks)
+{
+	if (marks == nullptr)
+		return;
+	SpinLockAcquire(&marks->lock);
+	Forget(marks);
+	SpinLockRelease(&marks->lock);
 }
 
 // Adds a mark for a priority that has none; nullptr, and all of them forgotten, when there are too many.
@@ -31,7 +41,7 @@ AddMark(ReadyMarks *marks, int32 priority, int64 from)
 	int i = marks->n;
 
 	if (i == kMaxMarks) {
-		ForgetMarks(marks);
+		Forget(marks);
 		return nullptr;
 	}
 	for (; i > 0 && marks->marks[i - 1].priority > priority; i--)

@@ -84,11 +84,11 @@ void RaiseMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen,
 // A job of that order may be claimable now; all: and any behind it.
 void LowerMark(ReadyMarks *marks, ReadyOrder order, bool all);
 
-// With the lock held: forgets them.
+// Forgets the marks of the queue: what is claimed where is not known any more.
 void ForgetMarks(ReadyMarks *marks);
 
-// Forgets all marks of all queues: what is claimed where is not known any more.
-void ResetReadyMarks();
+// The same for all queues.
+void ForgetAllMarks();
 
 // Something may have become claimable that nobody can note: claims begin at the start once.
 void DistrustReadyMarks();

@@ -66,15 +66,12 @@ FindReadyMarks(Oid jobs, Datum queue)
 }
 
 void
-ResetReadyMarks()
+ForgetAllMarks()
 {
 	if (all == nullptr)
 		return;
-	for (ReadyMarks &marks : all->queues) {
-		SpinLockAcquire(&marks.lock);
+	for (ReadyMarks &marks : all->queues)
 		ForgetMarks(&marks);
-		SpinLockRelease(&marks.lock);
-	}
 }
 
 void

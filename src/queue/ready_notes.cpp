@@ -11,23 +11,32 @@ struct ReadyNote {
 	ReadyOrder order;
 	bool all;
 	bool taken;
+	bool forget; // too many priorities to be noted: what is known of the queue is to be forgotten
 };
 
 static ReadyNote notes[kMaxNotes];
 static int nnotes;
-static bool too_many; // queues and priorities: all marks are to be forgotten
+static bool too_many; // queues: everything is to be forgotten
 
 static void
 Join(const ReadyNote &note)
 {
+	ReadyNote *of_queue = nullptr;
+
 	for (int i = 0; i < nnotes; i++) {
-		if (notes[i].marks != note.marks || notes[i].order.priority != note.order.priority || notes[i].taken != note.taken)
+		if (notes[i].marks != note.marks)
+			continue;
+		of_queue = &notes[i];
+		if (notes[i].order.priority != note.order.priority || notes[i].taken != note.taken)
 			continue;
 		notes[i].order.position = Min(notes[i].order.position, note.order.position);
 		notes[i].all = true;
 		return;
 	}
-	too_many = true;
+	if (of_queue != nullptr)
+		of_queue->forget = true;
+	else
+		too_many = true;
 }
 
 static void
@@ -44,22 +53,26 @@ Add(const ReadyNote &note)
 void
 NoteReady(ReadyMarks *marks, ReadyOrder order)
 {
-	Add(ReadyNote{marks, order, false, false});
+	Add(ReadyNote{marks, order, false, false, false});
 }
 
 void
 NoteTaken(ReadyMarks *marks, ReadyOrder order)
 {
-	Add(ReadyNote{marks, order, false, true});
+	Add(ReadyNote{marks, order, false, true, false});
 }
 
 void
 AddReadyNotes(ClaimPlan *plan)
 {
 	plan->full |= too_many;
-	for (int i = 0; i < nnotes; i++)
-		if (!notes[i].taken && notes[i].marks == plan->marks)
+	for (int i = 0; i < nnotes; i++) {
+		if (notes[i].marks != plan->marks)
+			continue;
+		plan->full |= notes[i].forget;
+		if (!notes[i].taken)
 			AddToPlan(plan, notes[i].order, notes[i].all);
+	}
 }
 
 void
@@ -69,14 +82,22 @@ ForgetReadyNotes()
 	too_many = false;
 }
 
+static void
+Publish(const ReadyNote &note, bool lower)
+{
+	if (note.forget)
+		ForgetMarks(note.marks);
+	else if (lower)
+		LowerMark(note.marks, note.order, note.all);
+}
+
 void
 PublishReadyNotes(bool committed)
 {
 	for (int i = 0; i < nnotes; i++)
-		if (notes[i].taken != committed)
-			LowerMark(notes[i].marks, notes[i].order, notes[i].all);
+		Publish(notes[i], notes[i].taken != committed);
 	if (too_many)
-		ResetReadyMarks();
+		ForgetAllMarks();
 	ForgetReadyNotes();
 }
 
@@ -84,10 +105,9 @@ void
 PublishReadyNotesOfSubtransaction()
 {
 	for (int i = 0; i < nnotes; i++)
-		if (notes[i].taken)
-			LowerMark(notes[i].marks, notes[i].order, notes[i].all);
+		Publish(notes[i], notes[i].taken);
 	if (too_many)
-		ResetReadyMarks();
+		ForgetAllMarks();
 }
 
 } // namespace pgq_ext::queue
