@@ -44,6 +44,7 @@ SELECT pg_extension_config_dump('@extschema@.pgq_request', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_idempotency', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_event_error', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_job_id_seq', '');
+SELECT pg_extension_config_dump('@extschema@.pgq_position_seq', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_handler_handler_id_seq', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_request_request_id_seq', '');
 SELECT pg_extension_config_dump('@extschema@.pgq_event_error_error_id_seq', '');

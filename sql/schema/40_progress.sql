@@ -16,6 +16,9 @@ CREATE TABLE @extschema@.pgq_progress (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which the WAL has become jobs';
 
+CREATE SEQUENCE @extschema@.pgq_position_seq;
+COMMENT ON SEQUENCE @extschema@.pgq_position_seq IS 'above all positions of jobs; goes along with a dump, as pgq_progress does not';
+
 -- One row for each large transaction of which pieces are still to be converted. It committed before last_lsn, at
 -- commit_lsn; the first rows_converted of its events and requests are done. Its jobs have positions from first_position
 -- to below end_position, which leaves out some; next_position is for the next one. xids are its own and its

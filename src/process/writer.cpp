@@ -4,6 +4,7 @@
 #include "decode/open_xids.hpp"
 #include "decode/slot.hpp"
 #include "pg/fault.hpp"
+#include "queue/position.hpp"
 #include "queue/request.hpp"
 #include "queue/timer.hpp"
 #include "settings.hpp"
@@ -239,8 +240,10 @@ WriteBatch(Enqueuer *enqueuer)
 	char *converted = ConvertedNow(enqueuer);
 	bool installed = WithCare(enqueuer, queue::Care::None, [&](queue::Care care) {
 		progress = enqueuer->progress;
+		queue::TakePositions(enqueuer->extension.schema, &progress);
 		tally = ConvertBatch(enqueuer, enqueuer->batch, TermsNow(enqueuer, care), &progress.next_position);
 		pieces = ReservePieces(enqueuer, &progress.next_position);
+		queue::KeepPositions(enqueuer->extension.schema, &progress);
 		progress.last_lsn = Max(progress.last_lsn, enqueuer->batch->end);
 		progress.converted = converted;
 		queue::WriteProgress(enqueuer->extension.schema, &progress);
@@ -262,9 +265,9 @@ MoveJobs(Enqueuer *enqueuer, queue::Progress *progress)
 	Oid schema = enqueuer->extension.schema;
 	TimestampTz now = GetCurrentTimestamp();
 	queue::Appender *appender = queue::OpenAppender(schema, &enqueuer->pieces.parking);
+	queue::TakePositions(schema, progress);
 	pg::FaultPoint("before_timers");
-	queue::TimerRun run =
-		queue::RunTimers(schema, now, kDueJobs, appender, &progress->next_position);
+	queue::TimerRun run = queue::RunTimers(schema, now, kDueJobs, appender, &progress->next_position);
 
 	if (enqueuer->postponed) {
 		enqueuer->postponed = queue::DoPostponed(appender, schema) > 0;
@@ -273,6 +276,7 @@ MoveJobs(Enqueuer *enqueuer, queue::Progress *progress)
 	}
 	queue::CloseAppender(appender);
 	pg::FaultPoint("after_timers");
+	queue::KeepPositions(schema, progress);
 	if (progress->next_position != enqueuer->progress.next_position)
 		queue::WriteProgress(schema, progress);
 	return run.limited ? now : run.next_due;

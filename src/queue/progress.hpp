@@ -11,6 +11,7 @@ struct Progress {
 	XLogRecPtr last_lsn; // Invalid: no slot has been made yet
 	char *converted;     // the transactions that ended before last_lsn, as the text of a pg_snapshot; nullptr: unknown
 	int64 next_position;
+	int64 position_limit; // where we have left the sequence of position.hpp; 0: not known
 	bool same_cluster; // the positions were written by this very cluster and database, not by what it was copied from
 };
 

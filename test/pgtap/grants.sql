@@ -3,7 +3,7 @@
 SET search_path = tap, pg_catalog;
 SET client_min_messages = warning;
 SELECT extnamespace::regnamespace AS s FROM pg_extension WHERE extname = 'pgq_ext' \gset
-SELECT plan(49);
+SELECT plan(51);
 
 CREATE ROLE pgq_test_low;
 SELECT format('GRANT USAGE ON SCHEMA %s TO pgq_test_low', :'s') \gexec
@@ -30,7 +30,7 @@ INSERT INTO calls (signature, call, allowed) VALUES
     ('pgq_enqueue', $$('work', '{"a": 1}', 'key', idempotency_key => 'i')$$, DEFAULT),
     ('pgq_sync', '()', DEFAULT),
     ('pgq_dequeue', '(1, worker => ''low'')', DEFAULT),
-    ('pgq_next', '(ARRAY[1], ARRAY[1])', DEFAULT),
+    ('pgq_next', '(NULL, NULL)', DEFAULT),
     ('pgq_extend', '(1, 1)', DEFAULT),
     ('pgq_release', '(1, 1)', DEFAULT),
     ('pgq_complete(bigint, int, jsonb)', '(1, 1)', 'PQ001'),

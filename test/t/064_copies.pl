@@ -127,6 +127,8 @@ foreach my $server ($node, $other)
     is($server->safe_psql('restored', 'SELECT pgq_adopt_handlers()'), 2, "$kind: the handlers are adopted");
     check_work($server, 'restored', $kind);
     is($server->safe_psql('restored', $handlers), $original{$handlers}, "$kind: they are as they were");
+    is($server->safe_psql('restored', 'SELECT count(*) = count(DISTINCT position), min(position) > 0 FROM pgq_jobs WHERE position IS NOT NULL'),
+        't|t', "$kind: positions go on where they were");
     $server->safe_psql('restored', 'DROP EXTENSION pgq_ext');
     is($server->safe_psql('restored', q{SELECT relname FROM pg_class WHERE relname LIKE 'pgq%'}), '',
         "$kind: and go with the extension");
