@@ -19,17 +19,18 @@ COMMENT ON TABLE @extschema@.pgq_progress IS 'one row: the position up to which 
 CREATE SEQUENCE @extschema@.pgq_position_seq;
 COMMENT ON SEQUENCE @extschema@.pgq_position_seq IS 'above all positions of jobs; goes along with a dump, as pgq_progress does not';
 
--- One row for each large transaction of which pieces are still to be converted. It committed before last_lsn, at
--- commit_lsn; the first rows_converted of its events and requests are done. Its jobs have positions from first_position
--- to below end_position, which leaves out some; next_position is for the next one. xids are its own and its
--- subtransactions', NULL when too many: converted does not show them.
+-- One row for each large transaction of which pieces are still to be converted. It committed before last_lsn, at commit_lsn;
+-- the first rows_converted of its events and requests are done. Its jobs have positions from first_position to below
+-- end_position, which leaves out some; next_position is for the next one. xids are its own and its subtransactions':
+-- converted shows them as ended. committed_at is the created_at of its jobs, by which they are known.
 CREATE TABLE @extschema@.pgq_large_transaction (
     first_position bigint PRIMARY KEY,
     next_position  bigint NOT NULL,
     end_position   bigint NOT NULL,
     rows_converted bigint NOT NULL,
     commit_lsn     pg_lsn NOT NULL,
-    xids           bigint[]
+    committed_at   timestamptz NOT NULL,
+    xids           bigint[] NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @extschema@.pgq_large_transaction IS 'large transactions that are being converted in pieces';
 
@@ -42,7 +43,8 @@ CREATE TABLE @extschema@.pgq_event_error (
     sqlstate    text        NOT NULL,
     error       text        NOT NULL,
     occurred_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    lsn         pg_lsn      NOT NULL
+    lsn         pg_lsn      NOT NULL,
+    committed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE @extschema@.pgq_event_error IS 'events that a handler could not turn into a job';
 

@@ -204,13 +204,10 @@ Full(TransactionId xid, FullTransactionId next)
 	return ((xid > XidFromFullTransactionId(next) ? epoch - 1 : epoch) << 32) | xid;
 }
 
-char *
-SnapshotOf(const OpenXids *open)
+static char *
+TextOf(const OpenXids *open)
 {
 	StringInfoData text;
-
-	if (!open->known || open->n > kMaxRecorded)
-		return nullptr;
 	FullTransactionId next = ReadNextFullTransactionId();
 	uint64 xmax = Full(open->next, next);
 	initStringInfo(&text);
@@ -219,6 +216,12 @@ SnapshotOf(const OpenXids *open)
 	for (int i = 0; i < open->n; i++)
 		appendStringInfo(&text, "%s" UINT64_FORMAT, i > 0 ? "," : "", Full(open->xids[i], next));
 	return text.data;
+}
+
+char *
+SnapshotOf(const OpenXids *open)
+{
+	return open->known && open->n <= kMaxRecorded ? TextOf(open) : nullptr;
 }
 
 // Makes it open again.
@@ -234,17 +237,6 @@ Reopen(OpenXids *open, TransactionId xid)
 	open->xids[i] = xid;
 }
 
-static char *
-TakeSnapshot(OpenXids *open)
-{
-	char *snapshot = SnapshotOf(open);
-
-	if (open->xids != nullptr)
-		pfree(open->xids);
-	pfree(open);
-	return snapshot;
-}
-
 char *
 WithOpen(const char *snapshot, const TransactionId *xids, int nxids)
 {
@@ -252,17 +244,7 @@ WithOpen(const char *snapshot, const TransactionId *xids, int nxids)
 
 	for (int i = 0; i < nxids; i++)
 		Reopen(open, xids[i]);
-	return TakeSnapshot(open);
-}
-
-char *
-WithEnded(const char *snapshot, const TransactionId *xids, int nxids)
-{
-	OpenXids *open = NewOpenXids(InvalidXLogRecPtr, snapshot);
-
-	for (int i = 0; i < nxids; i++)
-		End(open, xids[i]);
-	return TakeSnapshot(open);
+	return TextOf(open);
 }
 
 } // namespace pgq_ext::decode

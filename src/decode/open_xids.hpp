@@ -26,9 +26,8 @@ void NoteRecord(OpenXids *open, XLogReaderState *record);
 // context; nullptr when not known, or too much to be recorded with each batch.
 char *SnapshotOf(const OpenXids *open);
 
-// The same snapshot (its text; nullptr stays nullptr), but for these xids: as if they had not ended, or had.
+// The text of the same snapshot, but as if these xids had not ended; however many they are.
 char *WithOpen(const char *snapshot, const TransactionId *xids, int nxids);
-char *WithEnded(const char *snapshot, const TransactionId *xids, int nxids);
 
 // Whether the transaction had ended at the position. It must not be further away than xids can be compared.
 bool HasEnded(const OpenXids *open, TransactionId xid);

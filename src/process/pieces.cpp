@@ -1,7 +1,6 @@
 // Large transactions, piece by piece: see pieces.hpp.
 #include "process/pieces.hpp"
 
-#include "decode/open_xids.hpp"
 #include "pg/fault.hpp"
 #include "process/writer.hpp"
 
@@ -53,6 +52,7 @@ ReservePieces(Enqueuer *enqueuer, int64 *next_position)
 	pieces->row.next_position = *next_position;
 	pieces->row.end_position = *next_position += rows->capacity;
 	pieces->row.commit_lsn = rows->commit_lsn;
+	pieces->row.committed_at = rows->committed_at;
 	pieces->row.xids = rows->xids;
 	pieces->row.nxids = rows->nxids;
 	queue::AddLargeTransaction(enqueuer->extension.schema, pieces->row);
@@ -138,28 +138,14 @@ Place(Enqueuer *enqueuer, bool *all)
 	return true;
 }
 
-// Within the piece's transaction: how far it is now. The last piece says, with the progress, that nothing is missing
-// any more.
+// Within the piece's transaction: how far it is now.
 static void
-Record(Enqueuer *enqueuer, const queue::LargeTransaction &row, bool last, queue::Progress *progress)
+Record(Oid schema, const queue::LargeTransaction &row, bool last)
 {
-	Oid schema = enqueuer->extension.schema;
-
-	if (last) {
+	if (last)
 		queue::RemoveLargeTransaction(schema, row);
-		queue::WriteProgress(schema, progress);
-	} else {
+	else
 		queue::AdvanceLargeTransaction(schema, row);
-	}
-}
-
-// The recorded snapshot once the transaction is converted, in the enqueuer's memory.
-static char *
-ConvertedWith(const Enqueuer *enqueuer, const decode::Large *rows)
-{
-	const char *converted = enqueuer->progress.converted;
-
-	return converted != nullptr ? decode::WithEnded(converted, rows->xids, rows->nxids) : nullptr;
 }
 
 static bool
@@ -167,31 +153,25 @@ ConvertPiece(Enqueuer *enqueuer, Pieces *pieces, bool *last)
 {
 	decode::Batch *piece = enqueuer->pieces.piece;
 	queue::LargeTransaction row;
-	queue::Progress progress;
 	queue::Tally tally;
 
 	decode::ResetBatch(piece);
 	*last = decode::TakePiece(pieces->rows, piece, kPieceRows, kPieceBytes);
-	if (pieces->rows->nxids > 0) // else they come from their tables, where they were visible
-		decode::AddXid(piece, pieces->rows->xids[0]);
-	char *converted = *last ? ConvertedWith(enqueuer, pieces->rows) : enqueuer->progress.converted;
 	bool installed = WithCare(enqueuer, pieces->made != nullptr ? queue::Care::Full : queue::Care::None, [&](queue::Care care) {
 		queue::Terms terms = TermsNow(enqueuer, care);
 		terms.parking = nullptr;
 		terms.made = pieces->made;
 		row = pieces->row;
-		progress = enqueuer->progress;
-		progress.converted = converted;
 		tally = ConvertBatch(enqueuer, piece, terms, &row.next_position);
 		row.rows_converted += piece->nrows;
-		Record(enqueuer, row, *last, &progress);
+		Record(enqueuer->extension.schema, row, *last);
 		pg::FaultPoint("before_piece_commit");
 	});
 	if (!installed)
 		return false;
 	pg::FaultPoint("after_piece");
 	pieces->row = row;
-	Committed(enqueuer, progress, piece, tally);
+	Committed(enqueuer, enqueuer->progress, piece, tally);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 // Large transactions left unfinished: see resume.hpp.
 #include "process/resume.hpp"
 
+#include "decode/open_xids.hpp"
 #include "process/writer.hpp"
 #include "queue/parking.hpp"
 
@@ -67,6 +68,20 @@ TakeResumed(Enqueuer *enqueuer)
 	}
 }
 
+const char *
+ConvertedBut(const Enqueuer *enqueuer)
+{
+	const char *converted = enqueuer->progress.converted;
+	ListCell *lc;
+
+	foreach (lc, enqueuer->pieces.unfinished) {
+		const Pieces *pieces = (Pieces *)lfirst(lc);
+		if (converted != nullptr)
+			converted = decode::WithOpen(converted, pieces->row.xids, pieces->row.nxids);
+	}
+	return converted;
+}
+
 List *
 GapPieces(Enqueuer *enqueuer)
 {
@@ -77,8 +92,7 @@ GapPieces(Enqueuer *enqueuer)
 		Pieces *pieces = (Pieces *)lfirst(lc);
 		pieces->rows = decode::NewLarge(enqueuer->context, enqueuer->owner);
 		pieces->rows->commit_lsn = pieces->row.commit_lsn;
-		pieces->rows->xids = pieces->row.xids;
-		pieces->rows->nxids = pieces->row.nxids;
+		pieces->rows->committed_at = pieces->row.committed_at;
 		queue::GapLarge *gap = (queue::GapLarge *)palloc(sizeof(queue::GapLarge));
 		*gap = {&pieces->row, pieces->rows};
 		large = lappend(large, gap);
@@ -89,13 +103,16 @@ GapPieces(Enqueuer *enqueuer)
 void
 TakeCaughtUp(Enqueuer *enqueuer)
 {
+	MemoryContext old = CurrentMemoryContext;
 	ListCell *lc;
 
 	foreach (lc, enqueuer->pieces.unfinished) {
 		Pieces *pieces = (Pieces *)lfirst(lc);
 		decode::Rewind(pieces->rows);
+		MemoryContextSwitchTo(pieces->rows->context);
 		pieces->made = queue::ReadMade(enqueuer->extension.schema, pieces->row);
 	}
+	MemoryContextSwitchTo(old);
 }
 
 } // namespace pgq_ext::process

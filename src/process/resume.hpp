@@ -21,6 +21,9 @@ void TakeResumed(Enqueuer *enqueuer);
 // When the slot was lost, their rows are collected by the catch-up: what it has to know of them, as queue::GapLarge *.
 List *GapPieces(Enqueuer *enqueuer);
 
+// The recorded snapshot of what was converted, in which these count as open; nullptr when unknown.
+const char *ConvertedBut(const Enqueuer *enqueuer);
+
 // After the catch-up, in its transaction: finds out what was made of these rows. Their order is not that of the stream.
 void TakeCaughtUp(Enqueuer *enqueuer);
 

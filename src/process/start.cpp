@@ -77,7 +77,7 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 	gap.from = from;
 	gap.converted_to = enqueuer->progress.last_lsn;
 	gap.large = GapPieces(enqueuer);
-	gap.converted = enqueuer->progress.converted;
+	gap.converted = ConvertedBut(enqueuer);
 	if (!InTransaction(enqueuer, [&]() {
 			MemoryContextSwitchTo(enqueuer->context);
 			gap.handlers_before = queue::ReadHandlerIds(enqueuer->extension.schema);
@@ -90,7 +90,6 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 	if (!InTransaction(enqueuer, [&]() {
 			result = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector,
 									enqueuer->batch, gap);
-			MemoryContextSwitchTo(enqueuer->context);
 			TakeCaughtUp(enqueuer);
 		}))
 		return false;

@@ -205,29 +205,6 @@ NoteProgress(Enqueuer *enqueuer)
 	NoteWritten(&enqueuer->durable, RecordedPosition(enqueuer), XactLastCommitEnd);
 }
 
-// What the progress will say of the transactions that have ended, in the enqueuer's memory: not those whose pieces are
-// still missing.
-static char *
-ConvertedNow(Enqueuer *enqueuer)
-{
-	char *converted = enqueuer->decoder != nullptr ? decode::Converted(enqueuer->decoder) : nullptr;
-	ListCell *lc;
-
-	auto without = [&](const TransactionId *xids, int nxids) {
-		char *all = converted;
-		converted = all != nullptr ? decode::WithOpen(all, xids, nxids) : nullptr;
-		if (all != nullptr)
-			pfree(all);
-	};
-	foreach (lc, enqueuer->pieces.unfinished) {
-		const Pieces *pieces = (Pieces *)lfirst(lc);
-		without(pieces->row.xids, pieces->row.nxids);
-	}
-	if (enqueuer->batch->large != nullptr)
-		without(enqueuer->batch->large->xids, enqueuer->batch->large->nxids);
-	return converted;
-}
-
 bool
 WriteBatch(Enqueuer *enqueuer)
 {
@@ -237,7 +214,7 @@ WriteBatch(Enqueuer *enqueuer)
 
 	if (enqueuer->batch->handler_changes != NIL && !FinishPieces(enqueuer))
 		return false;
-	char *converted = ConvertedNow(enqueuer);
+	char *converted = enqueuer->decoder != nullptr ? decode::Converted(enqueuer->decoder) : nullptr;
 	bool installed = WithCare(enqueuer, queue::Care::None, [&](queue::Care care) {
 		progress = enqueuer->progress;
 		queue::TakePositions(enqueuer->extension.schema, &progress);

@@ -53,9 +53,8 @@ LargeOf(const Search &search, const decode::Commit &commit, TransactionId xmin)
 		const GapLarge *large = (GapLarge *)lfirst(lc);
 		if (search.result == CaughtUp::InOrder && commit.lsn == large->row->commit_lsn)
 			return large->rows;
-		for (int i = 0; search.result == CaughtUp::ByXids && i < large->row->nxids; i++)
-			if (large->row->xids[i] == xmin)
-				return large->rows;
+		if (search.result == CaughtUp::ByXids && HasXid(*large->row, xmin))
+			return large->rows;
 	}
 	return nullptr;
 }

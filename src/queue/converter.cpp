@@ -73,7 +73,7 @@ ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evalua
 			error = EvaluateGuarded(evaluations, i, row, conversion->terms->timeout_ms, &verdict);
 
 		if (error != nullptr) {
-			RecordEventError(conversion->schema, handler, run->lsn, row, error, conversion->terms->made);
+			RecordEventError(conversion->schema, handler, run, row, error, conversion->terms->made);
 			conversion->tally.errors++;
 		} else if (verdict.matches) {
 			AppendJob(conversion, run->committed_at, handler, verdict);
@@ -88,7 +88,7 @@ RetryEvent(Conversion *conversion, int64 error_id)
 										  conversion->terms->timeout_ms);
 
 	if (result.handler != nullptr && result.error == nullptr && result.verdict.matches)
-		AppendJob(conversion, conversion->now, result.handler, result.verdict);
+		AppendJob(conversion, result.committed_at, result.handler, result.verdict);
 }
 
 static void

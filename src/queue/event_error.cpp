@@ -32,7 +32,7 @@ SetError(const pg::Table &table, const decode::Handler *handler, const ErrorData
 }
 
 void
-RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, TupleTableSlot *row,
+RecordEventError(Oid schema, const decode::Handler *handler, const decode::Run *run, TupleTableSlot *row,
 				 const ErrorData *error, Made *made)
 {
 	Datum json;
@@ -49,7 +49,8 @@ RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, Tup
 	pg::Set(table, kSource, ObjectIdGetDatum(handler->source));
 	if (shown)
 		pg::Set(table, kEvent, json);
-	pg::Set(table, kLsn, LSNGetDatum(lsn));
+	pg::Set(table, kLsn, LSNGetDatum(run->lsn));
+	pg::Set(table, kCommittedAt, TimestampTzGetDatum(run->committed_at));
 	SetError(table, handler, error);
 	pg::Insert(table);
 	pg::Close(&table);
@@ -154,6 +155,7 @@ ReconsiderEvent(Oid schema, List *handlers, int64 error_id, int timeout_ms)
 			HandlerNamed(handlers, TextDatumGetCString(pg::Get(errors.row, kHandler, &isnull)));
 	if (result.handler != nullptr) {
 		Datum event = pg::Get(errors.row, kEvent, &isnull);
+		result.committed_at = DatumGetTimestampTz(pg::Get(errors.row, kCommittedAt, &isnull));
 		result.error = Guarded(timeout_ms, [&]() {
 			result.verdict = EvaluateEvent(schema, result.handler, event);
 		});

@@ -6,9 +6,9 @@
 
 namespace pgq_ext::queue {
 
-// Adds a row to pgq_event_error: what the handler's evaluation of the row raised. lsn is that of the event's commit.
-// Not when it is among what was made (nullptr: nothing).
-void RecordEventError(Oid schema, const decode::Handler *handler, XLogRecPtr lsn, TupleTableSlot *row,
+// Adds a row to pgq_event_error: what the handler's evaluation of the row raised. Not when it is among what
+// was made (nullptr: nothing).
+void RecordEventError(Oid schema, const decode::Handler *handler, const decode::Run *run, TupleTableSlot *row,
 					  const ErrorData *error, Made *made);
 
 // True: the enqueuer will evaluate the event again, by the handler as it is then. False: there is no such event error, or
@@ -20,6 +20,7 @@ struct Reconsidered {
 	decode::Handler *handler; // nullptr: the event error is gone, or nobody has its handler's name: nothing is done
 	ErrorData *error;         // nullptr: verdict holds, and the event error is no more; else it has this error now
 	Verdict verdict;
+	TimestampTz committed_at; // the event
 };
 
 // Evaluates the event again, by the handler of that name among handlers, in a subtransaction that is given timeout_ms.

@@ -79,6 +79,7 @@ enum {
 	kError,
 	kOccurredAt,
 	kLsn,
+	kCommittedAt,
 };
 } // namespace error_column
 

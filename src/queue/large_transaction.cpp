@@ -18,14 +18,21 @@ enum {
 	kEndPosition,
 	kRowsConverted,
 	kCommitLsn,
+	kCommittedAt,
 	kXids,
 };
 
 static const char *const kTable = "pgq_large_transaction";
 static const char *const kKey = "pgq_large_transaction_pkey";
 
-// More than this many xids are not recorded.
-constexpr int kMaxXids = 1000;
+static int
+CompareXids(const void *a, const void *b)
+{
+	TransactionId x = *(const TransactionId *)a;
+	TransactionId y = *(const TransactionId *)b;
+
+	return x == y ? 0 : x < y ? -1 : 1;
+}
 
 static void
 ReadXids(LargeTransaction *large, Datum value)
@@ -37,6 +44,13 @@ ReadXids(LargeTransaction *large, Datum value)
 	large->xids = (TransactionId *)palloc(Max(1, large->nxids) * sizeof(TransactionId));
 	for (int i = 0; i < large->nxids; i++)
 		large->xids[i] = (TransactionId)DatumGetInt64(xids[i]);
+	qsort(large->xids, large->nxids, sizeof(TransactionId), CompareXids);
+}
+
+bool
+HasXid(const LargeTransaction &large, TransactionId xid)
+{
+	return bsearch(&xid, large.xids, large.nxids, sizeof(TransactionId), CompareXids) != nullptr;
 }
 
 static LargeTransaction *
@@ -50,9 +64,8 @@ ReadRow(TupleTableSlot *row)
 	large->end_position = DatumGetInt64(pg::Get(row, kEndPosition, &isnull));
 	large->rows_converted = DatumGetInt64(pg::Get(row, kRowsConverted, &isnull));
 	large->commit_lsn = DatumGetLSN(pg::Get(row, kCommitLsn, &isnull));
-	Datum xids = pg::Get(row, kXids, &isnull);
-	if (!isnull)
-		ReadXids(large, xids);
+	large->committed_at = DatumGetTimestampTz(pg::Get(row, kCommittedAt, &isnull));
+	ReadXids(large, pg::Get(row, kXids, &isnull));
 	return large;
 }
 
@@ -75,7 +88,7 @@ ReadLargeTransactions(Oid schema)
 static void
 SetXids(const pg::Table &table, const LargeTransaction &large)
 {
-	auto *xids = (Datum *)palloc(Max(1, large.nxids) * sizeof(Datum));
+	auto *xids = (Datum *)MemoryContextAllocHuge(CurrentMemoryContext, Max(1, large.nxids) * sizeof(Datum));
 
 	for (int i = 0; i < large.nxids; i++)
 		xids[i] = Int64GetDatum((int64)large.xids[i]);
@@ -95,8 +108,8 @@ AddLargeTransaction(Oid schema, const LargeTransaction &large)
 	pg::Set(table, kEndPosition, Int64GetDatum(large.end_position));
 	pg::Set(table, kRowsConverted, Int64GetDatum(large.rows_converted));
 	pg::Set(table, kCommitLsn, LSNGetDatum(large.commit_lsn));
-	if (large.nxids <= kMaxXids)
-		SetXids(table, large);
+	pg::Set(table, kCommittedAt, TimestampTzGetDatum(large.committed_at));
+	SetXids(table, large);
 	pg::Insert(table);
 	pg::Close(&table);
 }

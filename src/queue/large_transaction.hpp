@@ -11,12 +11,16 @@ struct LargeTransaction {
 	int64 end_position;   // and below this one
 	int64 rows_converted; // of its events and requests, from the first one on
 	XLogRecPtr commit_lsn;
-	TransactionId *xids; // its own and its subtransactions'; nullptr: too many to be recorded
+	TimestampTz committed_at;
+	TransactionId *xids; // its own and its subtransactions'; as read, sorted
 	int nxids;
 };
 
 // All of them, as LargeTransaction * in the order of their commits, in the current memory context.
 List *ReadLargeTransactions(Oid schema);
+
+// Whether it is that transaction, or one of its subtransactions. large is as read.
+bool HasXid(const LargeTransaction &large, TransactionId xid);
 
 void AddLargeTransaction(Oid schema, const LargeTransaction &large);
 

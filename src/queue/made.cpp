@@ -95,10 +95,12 @@ Value(TupleTableSlot *row, int column)
 	return isnull ? (Datum)0 : value;
 }
 
+// Its jobs are known by the time of its commit, which stays with them: a retry gives another position. One of another
+// transaction of the same moment does no harm unless everything else is the same, too.
 static bool
-IsOf(const LargeTransaction &large, int64 position)
+IsOf(const LargeTransaction &large, Datum created_at)
 {
-	return position >= large.first_position && position < large.next_position;
+	return DatumGetTimestampTz(created_at) == large.committed_at;
 }
 
 static void
@@ -107,7 +109,7 @@ ReadLive(Made *made, Oid schema, const LargeTransaction &large)
 	using namespace column;
 
 	ForEachRow(schema, "pgq_job", [&](TupleTableSlot *row) {
-		if (IsOf(large, DatumGetInt64(Value(row, kPosition))))
+		if (IsOf(large, Value(row, kCreatedAt)))
 			Add(made, HashJob(Value(row, kHandler), Value(row, kKey), DatumGetInt32(Value(row, kPriority)),
 							  Value(row, kArgs)));
 	});
@@ -119,7 +121,7 @@ ReadArchived(Made *made, Oid schema, const LargeTransaction &large)
 	using namespace archive_column;
 
 	ForEachRow(schema, "pgq_archive", [&](TupleTableSlot *row) {
-		if (IsOf(large, DatumGetInt64(Value(row, kPosition))))
+		if (IsOf(large, Value(row, kCreatedAt)))
 			Add(made, HashJob(Value(row, kHandler), Value(row, kKey), DatumGetInt32(Value(row, kPriority)),
 							  Value(row, kArgs)));
 	});

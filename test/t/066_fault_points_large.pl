@@ -14,28 +14,14 @@ cmp_ok(scalar @points, '>=', 3, 'pieces have fault points');
 
 my $node = PgqFaults->create('faults', "wal_keep_size = '1GB'\npgq_ext.decoding_work_mem = '64kB'\n");
 my $large = sub { $node->safe_psql('postgres', 'SELECT insert_bulk(6000)') };
-
-# More subtransactions than are recorded of a large transaction.
-my $deep = sub { $node->safe_psql('postgres', q{
-    DO $$
-    BEGIN
-        PERFORM insert_bulk(6000);
-        FOR i IN 1 .. 1100 LOOP
-            BEGIN
-                PERFORM insert_bulk(3);
-            EXCEPTION WHEN division_by_zero THEN
-                NULL;
-            END;
-        END LOOP;
-    END $$}) };
 $node->hit_all($large, @points);
 
-# Stops in the middle of a large transaction, with something parked behind it, lets something happen, and compares.
+# Stops in the middle of a large transaction, with something parked behind it, and lets something happen.
 sub in_the_middle
 {
-    my ($transaction, $do) = @_;
+    my ($begin, $do) = @_;
     $node->set_fault('after_piece', 'wait');
-    $transaction->();
+    $begin->();
     $node->await_fault('after_piece');
     $node->safe_psql('postgres', 'SELECT insert_bulk(30)');
     $do->();
@@ -43,17 +29,84 @@ sub in_the_middle
     return;
 }
 
-in_the_middle($large, sub { $node->lose_slot });
-$node->is_complete('slot lost in the middle');
-in_the_middle($deep, sub { $node->lose_slot });
-$node->is_complete('slot lost in the middle of more subtransactions than are recorded');
-in_the_middle($large, sub {
-    $node->safe_psql('postgres', q{ALTER SYSTEM SET wal_keep_size = 0; SELECT pg_reload_conf()});
+# The slot, and the WAL that tells the order of commits.
+sub lose_slot_and_wal
+{
     $node->lose_slot;
     $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
     $node->safe_psql('postgres', 'CHECKPOINT');
+    return;
+}
+
+sub is_complete
+{
+    my ($name) = @_;
+    $node->is_complete($name);
+    is($node->safe_psql('postgres', q{SELECT count(*) FROM pgq_jobs WHERE created_at < now() - interval '1 day'}), 0,
+        "$name: jobs are as old as their events");
+    return;
+}
+
+in_the_middle($large, sub { $node->lose_slot });
+is_complete('slot lost in the middle');
+
+# What was made of the first part is recognised, whatever has become of it since: here a dead letter and an event error that
+# are tried again with success.
+$node->safe_psql('postgres', q{
+    CREATE FUNCTION fragile(id bigint) RETURNS jsonb LANGUAGE plpgsql AS $$ BEGIN RAISE 'not yet'; END $$;
+    SELECT pgq_create_queue('fragile', max_attempts => 1);
+    SELECT pgq_create_handler('fragile', 'bulk', filter => 'id % 97 = 0', args => 'fragile(id)', queue => 'fragile');
+    SELECT pgq_create_handler('dead', 'bulk', filter => 'id % 97 = 0', queue => 'fragile');
+    SELECT pgq_sync('60 s')});
+my $first = $node->safe_psql('postgres', q{SELECT max(id) FROM bulk});
+in_the_middle(sub { $node->safe_psql('postgres', 'SELECT insert_bulk(15000)') }, sub {
+    $node->safe_psql('postgres', q{
+        CREATE OR REPLACE FUNCTION fragile(id bigint) RETURNS jsonb LANGUAGE sql AS $$ SELECT jsonb_build_object('id', id) $$;
+        SELECT pgq_retry_event(error_id) FROM pgq_event_errors WHERE handler = 'fragile';
+        SELECT pgq_fail(job_id, attempt, 'for good') FROM pgq_dequeue(10, 'fragile');
+        SELECT pgq_retry(job_id) FROM pgq_jobs WHERE handler = 'dead' AND status = 'failed'});
+    $node->set_fault('after_piece', 'wait');
+    $node->go('after_piece');
+    $node->await_fault('after_piece');
+    is($node->safe_psql('postgres', q{
+        SELECT (SELECT count(*) FROM pgq_event_errors WHERE handler = 'fragile'),
+               (SELECT count(*) FROM pgq_jobs WHERE handler = 'dead' AND status = 'pending' AND attempt = 1)}), '0|10',
+        'tried again before the last piece');
+    $node->lose_slot;
 });
-$node->is_complete('slot lost in the middle, and perhaps the WAL, too');
+$node->safe_psql('postgres', q{SELECT pgq_sync('60 s')});
+foreach my $handler ('fragile', 'dead')
+{
+    is($node->safe_psql('postgres', qq{
+        SELECT count(*) - count(DISTINCT args ->> 'id'), count(*) - (SELECT count(*) FROM bulk WHERE id > $first AND id % 97 = 0)
+          FROM pgq_jobs WHERE handler = '$handler'}), '0|0', "$handler: one job for each event");
+}
+$node->safe_psql('postgres', q{
+    SELECT pgq_drop_handler('fragile'), pgq_drop_handler('dead');
+    SELECT pgq_sync('60 s');
+    SELECT pgq_cancel(job_id) FROM pgq_jobs WHERE handler IN ('fragile', 'dead');
+    DELETE FROM pgq_archive WHERE handler IN ('fragile', 'dead')});
+is_complete('slot lost when something was tried again');
+
+$node->safe_psql('postgres', q{ALTER SYSTEM SET wal_keep_size = 0; SELECT pg_reload_conf()});
+in_the_middle($large, \&lose_slot_and_wal);
+is_complete('slot lost in the middle, and the WAL, too');
+# With more subtransactions than a snapshot of what was converted may have open.
+my $subtransactions = sub {
+    $node->safe_psql('postgres', q{
+        DO $$
+        BEGIN
+            FOR i IN 1 .. 1200 LOOP
+                BEGIN
+                    PERFORM insert_bulk(6);
+                EXCEPTION WHEN division_by_zero THEN NULL;
+                END;
+            END LOOP;
+        END $$})
+};
+in_the_middle($subtransactions, \&lose_slot_and_wal);
+is_complete('the same with many subtransactions');
+ok(2 <= (() = slurp_file($node->logfile) =~ /recovered from the tables alone/g), 'the WAL was gone');
 $node->drain;
 $node->is_complete('when all is done');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pgq_large_transaction'), 0, 'nothing is left to be done');
