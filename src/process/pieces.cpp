@@ -4,11 +4,6 @@
 #include "pg/fault.hpp"
 #include "process/writer.hpp"
 
-extern "C" {
-#include "storage/latch.h"
-#include "utils/wait_event.h"
-}
-
 namespace pgq_ext::process {
 
 // A piece, and as many parked jobs as are placed at once: later events wait for no more than this.
@@ -28,7 +23,7 @@ First(const PiecesState &state)
 bool
 IsParking(const PiecesState &state)
 {
-	return state.parking.all || state.parking.handlers != NIL;
+	return state.parking.all || state.parking.handlers != NIL || state.parking.keys != nullptr;
 }
 
 XLogRecPtr
@@ -86,11 +81,23 @@ AddPieces(Enqueuer *enqueuer, Pieces *pieces)
 	MemoryContextSwitchTo(old);
 }
 
+// Frees the set of keys, and puts another one in its place.
 static void
-StopParking(PiecesState *state)
+SetKeys(queue::Parking *parking, HTAB *keys)
+{
+	if (parking->keys != nullptr)
+		hash_destroy(parking->keys);
+	parking->keys = keys;
+}
+
+// When nothing is to be converted, only the keys of jobs that are parked still have to be; none: nullptr.
+static void
+ParkOnly(PiecesState *state, HTAB *keys)
 {
 	list_free_deep(state->parking.handlers);
-	state->parking = queue::Parking{};
+	state->parking.handlers = NIL;
+	state->parking.all = false;
+	SetKeys(&state->parking, keys);
 	state->placed_up_to = 0;
 }
 
@@ -99,9 +106,9 @@ HasPieces(const PiecesState &state)
 {
 	const Pieces *first = First(state);
 
-	if (state.place_again_at > GetCurrentTimestamp())
-		return false;
-	return first != nullptr ? first->rows != nullptr : IsParking(state);
+	if (first != nullptr)
+		return first->rows != nullptr;
+	return IsParking(state) && state.place_again_at <= GetCurrentTimestamp();
 }
 
 static int64
@@ -112,29 +119,53 @@ PlaceBefore(const PiecesState &state)
 	return first != nullptr ? first->row.first_position : PG_INT64_MAX;
 }
 
-// Gives some of the jobs their places that are parked before what is to be converted next. *all: there are no more.
-static bool
-Place(Enqueuer *enqueuer, bool *all)
+// All parked jobs have their places now that can have them, but for these keys. What is converted next has to be parked behind
+// them; where nothing is, they are tried again.
+static void
+Placed(Enqueuer *enqueuer, HTAB *left)
 {
 	PiecesState *state = &enqueuer->pieces;
-	int64 end = PlaceBefore(*state);
-	queue::Placing placing = {};
 
-	if (!InTransaction(enqueuer, [&]() {
-			placing = queue::PlaceParked(enqueuer->extension.schema, end, kPlaceAtOnce);
-			pg::FaultPoint("after_placing");
-		}))
-		return false;
-	*all = placing.placed < kPlaceAtOnce && !placing.busy;
+	if (hash_get_num_entries(left) == 0) {
+		hash_destroy(left);
+		left = nullptr;
+	}
+	if (First(*state) != nullptr) {
+		state->placed_up_to = PlaceBefore(*state);
+		SetKeys(&state->left, left);
+		return;
+	}
+	ParkOnly(state, left);
 	// Who waits for commits to have become jobs does not wait for those that somebody is just changing.
-	if (placing.placed < kPlaceAtOnce && First(*state) == nullptr)
-		state->parked_from = InvalidXLogRecPtr;
-	if (*all)
-		state->placed_up_to = end;
-	if (placing.placed < kPlaceAtOnce && placing.busy) {
+	state->parked_from = InvalidXLogRecPtr;
+	if (left != nullptr) {
 		state->place_again_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kPlaceAgainMs);
 		NoteDue(enqueuer->db, state->place_again_at);
 	}
+}
+
+// Gives some of the jobs their places that are parked before what is to be converted next. Of that a part may be parked, too:
+// what was left before has to stay left until it is all there.
+static bool
+Place(Enqueuer *enqueuer)
+{
+	const PiecesState &state = enqueuer->pieces;
+	int64 end = PlaceBefore(state);
+	int64 until = First(state) != nullptr ? First(state)->row.next_position : end;
+	MemoryContext old = MemoryContextSwitchTo(enqueuer->context);
+	HTAB *left = queue::NewKeys();
+	int placed = 0;
+
+	MemoryContextSwitchTo(old);
+	if (!InTransaction(enqueuer, [&]() {
+			placed = queue::PlaceParked(enqueuer->extension.schema, end, until, kPlaceAtOnce, left);
+			pg::FaultPoint("after_placing");
+		}))
+		return false;
+	if (placed < kPlaceAtOnce)
+		Placed(enqueuer, left);
+	else
+		hash_destroy(left);
 	return true;
 }
 
@@ -159,7 +190,7 @@ ConvertPiece(Enqueuer *enqueuer, Pieces *pieces, bool *last)
 	*last = decode::TakePiece(pieces->rows, piece, kPieceRows, kPieceBytes);
 	bool installed = WithCare(enqueuer, pieces->made != nullptr ? queue::Care::Full : queue::Care::None, [&](queue::Care care) {
 		queue::Terms terms = TermsNow(enqueuer, care);
-		terms.parking = nullptr;
+		terms.parking = &enqueuer->pieces.left;
 		terms.made = pieces->made;
 		row = pieces->row;
 		tally = ConvertBatch(enqueuer, piece, terms, &row.next_position);
@@ -203,18 +234,11 @@ ConvertNext(Enqueuer *enqueuer)
 bool
 WorkOnPieces(Enqueuer *enqueuer)
 {
-	PiecesState *state = &enqueuer->pieces;
-	bool all = true;
+	const PiecesState &state = enqueuer->pieces;
 
-	if (!HasPieces(*state))
+	if (!HasPieces(state))
 		return true;
-	if (!IsParking(*state) || state->placed_up_to >= PlaceBefore(*state))
-		return ConvertNext(enqueuer);
-	if (!Place(enqueuer, &all))
-		return false;
-	if (all && First(*state) == nullptr)
-		StopParking(state);
-	return true;
+	return state.placed_up_to >= PlaceBefore(state) ? ConvertNext(enqueuer) : Place(enqueuer);
 }
 
 bool
@@ -239,13 +263,8 @@ FinishPieces(Enqueuer *enqueuer)
 		CHECK_FOR_INTERRUPTS();
 		if (First(state)->rows == nullptr)
 			elog(ERROR, "a large transaction has not been read again");
-		if (HasPieces(state)) {
-			if (!WorkOnPieces(enqueuer))
-				return false;
-		} else {
-			(void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kPlaceAgainMs, PG_WAIT_EXTENSION);
-			ResetLatch(MyLatch);
-		}
+		if (!WorkOnPieces(enqueuer))
+			return false;
 	}
 	return true;
 }

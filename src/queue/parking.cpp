@@ -5,6 +5,24 @@
 
 namespace pgq_ext::queue {
 
+// By their hashes: two keys that share one are parked together, which harms neither.
+HTAB *
+NewKeys()
+{
+	HASHCTL ctl = {};
+
+	ctl.keysize = sizeof(int64);
+	ctl.entrysize = sizeof(int64);
+	ctl.hcxt = CurrentMemoryContext;
+	return hash_create("pgq_ext parked keys", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static bool
+Has(HTAB *keys, const Key &key)
+{
+	return hash_search(keys, &key.hash, HASH_FIND, nullptr) != nullptr;
+}
+
 bool
 MustPark(const Parking *parking, const Key &key)
 {
@@ -12,8 +30,10 @@ MustPark(const Parking *parking, const Key &key)
 
 	if (parking == nullptr || !key.present)
 		return false;
-	if (parking->all || parking->handlers == NIL)
-		return parking->all;
+	if (parking->all || (parking->keys != nullptr && Has(parking->keys, key)))
+		return true;
+	if (parking->handlers == NIL)
+		return false;
 	const char *handler = TextDatumGetCString(key.handler);
 	foreach (lc, parking->handlers)
 		if (strcmp((const char *)lfirst(lc), handler) == 0)
@@ -21,61 +41,30 @@ MustPark(const Parking *parking, const Key &key)
 	return false;
 }
 
-// The keys of parked jobs that had to be left: what is behind them must be left, too.
-struct LeftKeys {
-	int64 *hashes;
-	int n, max;
-};
-
-static bool
-IsLeft(const LeftKeys &left, const Key &key)
+int
+PlaceParked(Oid schema, int64 end, int64 until, int limit, HTAB *left)
 {
-	for (int i = 0; i < left.n; i++)
-		if (left.hashes[i] == key.hash)
-			return true;
-	return false;
-}
-
-static void
-LeaveKey(LeftKeys *left, const Key &key)
-{
-	if (left->n == left->max) {
-		left->max = Max(16, left->max * 2);
-		Size size = left->max * sizeof(int64);
-		left->hashes = static_cast<int64 *>(left->hashes == nullptr ? palloc(size) : repalloc(left->hashes, size));
-	}
-	left->hashes[left->n++] = key.hash;
-}
-
-Placing
-PlaceParked(Oid schema, int64 end, int limit)
-{
-	Placing placing = {0, false};
-	LeftKeys left = {};
+	int placed = 0;
 	Appender *appender = OpenAppender(schema, nullptr);
 	pg::Table jobs = pg::Open(schema, "pgq_job");
 	Snapshot snapshot = pg::FreshSnapshot();
 	pg::Scan scan = pg::BeginScan(jobs, "pgq_job_parked", snapshot, nullptr, 0);
 
-	while (placing.placed < limit && scan.Next()) {
+	while (placed < limit && scan.Next()) {
 		CHECK_FOR_INTERRUPTS();
 		Job job = ReadJob(jobs.row);
-		if (job.position >= end)
+		if (job.position >= until)
 			break;
-		if (IsLeft(left, job.key))
-			continue;
-		if (PlaceJob(appender, jobs, job.position)) {
-			placing.placed++;
-		} else {
-			placing.busy = true;
-			LeaveKey(&left, job.key);
-		}
+		if (job.position < end && !Has(left, job.key) && PlaceJob(appender, jobs, job.position))
+			placed++;
+		else
+			hash_search(left, &job.key.hash, HASH_ENTER, nullptr);
 	}
 	scan.End();
 	UnregisterSnapshot(snapshot);
 	pg::Close(&jobs);
 	CloseAppender(appender);
-	return placing;
+	return placed;
 }
 
 bool

@@ -10,24 +10,29 @@
 
 #include "queue/keys.hpp"
 
+extern "C" {
+#include "utils/hsearch.h"
+}
+
 namespace pgq_ext::queue {
 
 // Whose jobs with a key are parked.
 struct Parking {
 	bool all;       // every handler's
 	List *handlers; // names, as char *
+	HTAB *keys;     // of NewKeys; nullptr: none by their key
 };
+
+// An empty set of keys, in the current memory context; hash_destroy frees it.
+HTAB *NewKeys();
 
 // Whether a new job with this key is to be parked. parking may be nullptr: nobody's.
 bool MustPark(const Parking *parking, const Key &key);
 
-struct Placing {
-	int placed;
-	bool busy; // some are left because somebody is changing them, and those behind them in their keys
-};
-
-// Gives up to limit parked jobs with a position below end their places, in order. Never waits.
-Placing PlaceParked(Oid schema, int64 end, int limit);
+// Gives up to limit parked jobs with a position below end their places, in order, and returns their number. Never waits: a
+// job that somebody is changing stays parked, and so do those behind it in its key. When fewer than limit were placed, left
+// has the keys of all that stay parked below until.
+int PlaceParked(Oid schema, int64 end, int64 until, int limit, HTAB *left);
 
 // Whether there are parked jobs.
 bool HasParked(Oid schema);
