@@ -28,12 +28,13 @@ BEGIN ATOMIC
     -- Only a job that is not verified may be ready beside an earlier one: dequeue looks for that.
     SELECT v.violation, v.job_id, format('handler %s, key %s', v.handler, left(v.serialization_key, 100))
       FROM (SELECT CASE WHEN k.before IS NULL THEN CASE WHEN k.state = 'w' THEN 'waits, but is the first of its key' END
+                        WHEN k.state <> 'p' AND k.state_before = 'p' THEN 'has a place, but an earlier job of its key is parked'
                         WHEN k.before = k.position THEN 'at the position of another job of its key'
                         WHEN k.held THEN 'handed out, but not the first of its key'
-                        WHEN k.state <> 'w' AND k.verified THEN 'ready, but not the first of its key' END AS violation, k.*
-              FROM (SELECT j.*, lag(j.position) OVER (PARTITION BY j.key_hash, j.handler, j.serialization_key
-                                                          ORDER BY j.position) AS before
-                      FROM @extschema@.pgq_job j WHERE j.serialization_key IS NOT NULL AND j.state NOT IN ('s', 'p')) k) v
+                        WHEN k.state NOT IN ('w', 'p') AND k.verified THEN 'ready, but not the first of its key' END AS violation, k.*
+              FROM (SELECT j.*, lag(j.position) OVER of_key AS before, lag(j.state) OVER of_key AS state_before
+                      FROM @extschema@.pgq_job j WHERE j.serialization_key IS NOT NULL AND j.state <> 's'
+                    WINDOW of_key AS (PARTITION BY j.key_hash, j.handler, j.serialization_key ORDER BY j.position)) k) v
      WHERE v.violation IS NOT NULL
     UNION ALL
     -- Single jobs.

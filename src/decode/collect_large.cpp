@@ -8,8 +8,10 @@
 
 namespace pgq_ext::decode {
 
-// A streamed transaction with fewer rows than this is converted like any other: pieces cost, too.
+// A streamed transaction with fewer events than this is converted like any other: pieces cost, too. Not if its other rows are
+// many, which take time to be passed over.
 constexpr int64 kFewRows = 1000;
+constexpr int64 kFewBytes = 8 * 1024 * 1024;
 
 // Between streams the transaction's own, in the server's memory of it.
 static Large *
@@ -135,6 +137,12 @@ NoteHandlers(Collector *collector, const Large *large)
 	}
 }
 
+static bool
+IsSmall(const Large *large)
+{
+	return large->nrows == 0 || (large->nrows < kFewRows && large->bytes < kFewBytes);
+}
+
 // One that changes handlers is not done in pieces: they would have to be done by handlers that no longer apply.
 void
 HandOver(Collector *collector, Large *large, const ReorderBufferTXN *txn)
@@ -148,7 +156,7 @@ HandOver(Collector *collector, Large *large, const ReorderBufferTXN *txn)
 	NoteHandlers(collector, large);
 	if (large->nrows > 0 || collector->pending != NIL)
 		AddXid(batch, txn->xid);
-	if (IsUnfinished(collector, txn) || (large->nrows >= kFewRows && collector->pending == NIL))
+	if (IsUnfinished(collector, txn) || (!IsSmall(large) && collector->pending == NIL))
 		batch->large = large;
 	else if (large->nrows > 0)
 		Join(large, batch);

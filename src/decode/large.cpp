@@ -122,11 +122,15 @@ ShapeOf(Large *large, Relation relation, bool requests, uint64 generation)
 
 	if (shape != nullptr && shape->generation == generation)
 		return shape;
+	MemoryContext scratch = AllocSetContextCreate(large->context, "pgq_ext shape as it is now", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
 	// The catalog is asked before anything is noted: that may fail when the transaction turns out to have been aborted.
 	List *captured = CapturedBy(relation);
 	if (shape == nullptr || !equal(shape->captured, captured) ||
 		!SameColumns(shape->source, NewSource(relation, requests)))
 		shape = AddShape(large, relation, requests, captured);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
 	shape->generation = generation;
 	return shape;
 }
@@ -137,6 +141,7 @@ AddLargeRow(Large *large, Shape *shape, TransactionId xid, HeapTuple row)
 	RowHeader header = {shape->number, xid, row->t_len};
 
 	shape->nrows++;
+	large->bytes += row->t_len;
 	WithOwner(large, [large, &header, row]() {
 		BufFileWrite(large->rows, &header, sizeof(header));
 		BufFileWrite(large->rows, row->t_data, row->t_len);
@@ -219,7 +224,6 @@ Read(Large *large, void *to, Size size)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read the rows of a large transaction")));
 }
 
-// Reads the next row's header; false at the end.
 static bool
 ReadHeader(Large *large, RowHeader *header)
 {
@@ -230,58 +234,65 @@ ReadHeader(Large *large, RowHeader *header)
 	return read != 0;
 }
 
-// Reads the next row that counts into *row, whose memory grows as needed; nullptr at the end.
-static const Shape *
-ReadRow(Large *large, HeapTuple row, uint32 *room)
+// Reads the next row into *row, whose memory grows as needed; false at the end.
+static bool
+ReadRow(Large *large, RowHeader *header, HeapTuple row, uint32 *room)
 {
-	RowHeader header;
-
-	while (ReadHeader(large, &header)) {
-		CHECK_FOR_INTERRUPTS();
-		const Shape *shape = large->shapes[header.shape];
-		if (header.length > *room) {
-			if (row->t_data != nullptr)
-				pfree(row->t_data);
-			*room = Max(header.length, 8192);
-			row->t_data = (HeapTupleHeader)palloc_extended(*room, MCXT_ALLOC_HUGE);
-		}
-		Read(large, row->t_data, header.length);
-		row->t_len = header.length;
-		if (IsCaptured(shape) && !IsAborted(large, header.xid))
-			return shape;
+	CHECK_FOR_INTERRUPTS();
+	if (!ReadHeader(large, header))
+		return false;
+	if (header->length > *room) {
+		if (row->t_data != nullptr)
+			pfree(row->t_data);
+		*room = Max(header->length, 8192);
+		row->t_data = (HeapTupleHeader)palloc_extended(*room, MCXT_ALLOC_HUGE);
 	}
-	return nullptr;
+	Read(large, row->t_data, header->length);
+	row->t_len = header->length;
+	return true;
+}
+
+// Whether the row is an event or a request.
+static bool
+Counts(const Large *large, const RowHeader &header)
+{
+	return IsCaptured(large->shapes[header.shape]) && !IsAborted(large, header.xid);
 }
 
 bool
 TakePiece(Large *large, Batch *batch, int64 max_rows, int64 max_bytes)
 {
 	HeapTupleData row = {};
+	RowHeader header;
 	uint32 room = 0;
 	int64 bytes = 0;
 	Run *run = nullptr;
-	const Shape *shape = nullptr;
+	bool more = true;
 
 	ItemPointerSetInvalid(&row.t_self);
-	while (batch->nrows < max_rows && bytes < max_bytes && (shape = ReadRow(large, &row, &room)) != nullptr) {
-		if (run == nullptr || run->source != shape->source)
-			run = AddRun(batch, shape->source, large->commit_lsn, large->committed_at);
-		AddRow(batch, run, &row);
+	while (batch->nrows < max_rows && bytes < max_bytes && (more = ReadRow(large, &header, &row, &room))) {
 		bytes += row.t_len;
+		if (!Counts(large, header))
+			continue;
+		Source *source = large->shapes[header.shape]->source;
+		if (run == nullptr || run->source != source)
+			run = AddRun(batch, source, large->commit_lsn, large->committed_at);
+		AddRow(batch, run, &row);
 	}
 	if (room > 0)
 		pfree(row.t_data);
-	return shape == nullptr;
+	return !more;
 }
 
 void
 PassOver(Large *large, int64 nrows)
 {
 	HeapTupleData row = {};
+	RowHeader header;
 	uint32 room = 0;
 
-	while (nrows-- > 0 && ReadRow(large, &row, &room) != nullptr)
-		;
+	while (nrows > 0 && ReadRow(large, &header, &row, &room))
+		nrows -= Counts(large, header);
 	if (room > 0)
 		pfree(row.t_data);
 }

@@ -41,6 +41,7 @@ struct Large {
 	HTAB *newest;       // the newest shape of each table
 	HTAB *aborted;      // subtransactions whose rows don't count; nullptr: none
 	List *handler_rows; // of HandlerRow *
+	int64 bytes;        // of all rows
 	Oid move_root, move_left; // PartitionMoves between two streams of the transaction
 
 	// Once it has committed.
@@ -77,8 +78,8 @@ void Settle(Large *large, List *handlers);
 void AddSettledRow(Large *large, Source *source, HeapTuple row);
 void Rewind(Large *large);
 
-// Copies rows into the batch, up to max_rows and about max_bytes, whichever comes first; true once there are no more. The
-// batch refers to the transaction until it is reset.
+// Copies the next rows that count into the batch, up to max_rows of them, or what is among about max_bytes of all rows; true
+// once there are no more. The batch refers to the transaction until it is reset.
 bool TakePiece(Large *large, Batch *batch, int64 max_rows, int64 max_bytes);
 
 // Passes over the first rows that TakePiece would give.

@@ -188,6 +188,8 @@ ConvertPiece(Enqueuer *enqueuer, Pieces *pieces, bool *last)
 
 	decode::ResetBatch(piece);
 	*last = decode::TakePiece(pieces->rows, piece, kPieceRows, kPieceBytes);
+	if (piece->nrows == 0 && !*last)
+		return true;
 	bool installed = WithCare(enqueuer, pieces->made != nullptr ? queue::Care::Full : queue::Care::None, [&](queue::Care care) {
 		queue::Terms terms = TermsNow(enqueuer, care);
 		terms.parking = &enqueuer->pieces.left;

@@ -42,6 +42,7 @@ SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'd', held = false, visible_
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'r' WHERE job_id = job(2)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'r', verified = false WHERE job_id = job(2)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'r', lease_until = 'tomorrow', held = true, attempt = 1 WHERE job_id = job(3)$$);
+SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'p' WHERE job_id = job(2)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET state = 'w' WHERE job_id = job(8)$$);
 SELECT * FROM broken_by($$DELETE FROM pgq_job WHERE job_id = job(1)$$);
 SELECT * FROM broken_by($$UPDATE pgq_job SET position = (SELECT position FROM pgq_job WHERE job_id = job(2)) WHERE job_id = job(3)$$);
@@ -113,10 +114,10 @@ SELECT * FROM broken_by(:as_the_extension_does, $$INSERT INTO pgq_request (job_i
 SELECT * FROM broken_by(:everything_has_ended, :as_the_extension_does, $$INSERT INTO pgq_request (job_id, kind, run_at) VALUES (1, 'c', now())$$);
 
 -- Large transactions: positions that are reserved for one, and not given yet.
-SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction SELECT position, position, position + 1, 0, '0/1' FROM pgq_job WHERE job_id = job(7)$$);
-SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction VALUES (1, 0, 1, 0, '0/1')$$);
-SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction VALUES (999999, 999999, 1000000, 0, '0/1')$$);
-SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction VALUES (1, 3, 3, 0, '0/1'), (2, 3, 3, 0, '0/1')$$);
+SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction SELECT position, position, position + 1, 0, '0/1', now(), '{}' FROM pgq_job WHERE job_id = job(7)$$);
+SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction VALUES (1, 0, 1, 0, '0/1', now(), '{}')$$);
+SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction VALUES (999999, 999999, 1000000, 0, '0/1', now(), '{}')$$);
+SELECT * FROM broken_by($$INSERT INTO pgq_large_transaction VALUES (1, 3, 3, 0, '0/1', now(), '{}'), (2, 3, 3, 0, '0/1', now(), '{}')$$);
 
 -- It does not wait, and holds nobody up: here in a read-only transaction with one snapshot.
 BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;

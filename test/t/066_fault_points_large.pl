@@ -88,6 +88,47 @@ $node->safe_psql('postgres', q{
     DELETE FROM pgq_archive WHERE handler IN ('fragile', 'dead')});
 is_complete('slot lost when something was tried again');
 
+# A large transaction of few events is done in pieces, too: its other rows are many, and are passed over piece by piece.
+$node->safe_psql('postgres', 'CREATE TABLE aside(a text)');
+in_the_middle(sub {
+    $node->safe_psql('postgres', q{
+        BEGIN;
+        SELECT insert_bulk(3);
+        INSERT INTO aside SELECT repeat('a', 100) FROM generate_series(1, 150000);
+        SELECT insert_bulk(3);
+        COMMIT})
+}, sub { $node->go('after_piece') });
+is_complete('few events among many rows');
+
+# What a large transaction gives of a key that had to be left parked is parked as well, all of it, also when the next process
+# finds nothing in the way any more.
+sub next_piece
+{
+    $node->set_fault('after_piece', 'wait');
+    $node->go('after_piece');
+    $node->await_fault('after_piece');
+    return;
+}
+my $holder;
+in_the_middle($large, sub {
+    $holder = $node->background_psql('postgres');
+    next_piece();
+    $holder->query_safe(q{BEGIN; SELECT pgq_cancel(min(job_id)) FROM pgq_job WHERE state = 'p' AND serialization_key = 'k1'});
+    $node->safe_psql('postgres', 'SELECT insert_bulk(30000)');
+    next_piece();
+    next_piece();
+    next_piece();
+    $node->set_fault('after_piece', 'wait');
+    kill 'KILL', $node->safe_psql('postgres', 'SELECT pid FROM pgq_enqueuer'); # the server ends all sessions with it
+    $holder->{run}->finish;
+    $node->await_server;
+    $node->await_fault('after_piece');
+    is($node->safe_psql('postgres', q{SELECT count(*) > 0, (SELECT count(*) FROM pgq_check()) FROM pgq_job j, pgq_large_transaction l
+        WHERE state = 'p' AND position BETWEEN first_position AND next_position}), 't|0', 'parked in the middle, and in order');
+    $node->go('after_piece');
+});
+is_complete('a key that was left parked');
+
 $node->safe_psql('postgres', q{ALTER SYSTEM SET wal_keep_size = 0; SELECT pg_reload_conf()});
 in_the_middle($large, \&lose_slot_and_wal);
 is_complete('slot lost in the middle, and the WAL, too');
