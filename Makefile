@@ -87,4 +87,4 @@ lint:
 	test/lint
 
 format:
-	clang-format -i $(shell find src demo test -name '*.cpp' -o -name '*.hpp')
+	clang-format-14 -i $(shell find src demo test -name '*.cpp' -o -name '*.hpp')

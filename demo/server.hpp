@@ -18,10 +18,7 @@ struct ConnectionLost : std::runtime_error {
 
 // An error of the server's: the statement changed nothing, and the connection is as good as before.
 struct Refused : std::runtime_error {
-	Refused(const char *message, const char *code)
-		: std::runtime_error(message), sqlstate(code ? code : "")
-	{
-	}
+	Refused(const char *message, const char *code) : std::runtime_error(message), sqlstate(code ? code : "") {}
 	std::string sqlstate;
 };
 
@@ -68,15 +65,14 @@ class Server {
 		std::vector<const char *> values;
 		for (const Text &parameter : parameters)
 			values.push_back(parameter ? parameter->c_str() : nullptr);
-		Rows rows(PQexecParams(connection_, sql, static_cast<int>(values.size()), nullptr,
-							   values.data(), nullptr, nullptr, 0));
+		Rows rows(PQexecParams(connection_, sql, static_cast<int>(values.size()), nullptr, values.data(), nullptr,
+							   nullptr, 0));
 		ExecStatusType status = PQresultStatus(rows.get());
 		if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
 			return rows;
 		if (PQstatus(connection_) != CONNECTION_OK)
 			throw ConnectionLost(PQerrorMessage(connection_));
-		throw Refused(PQerrorMessage(connection_),
-					  PQresultErrorField(rows.get(), PG_DIAG_SQLSTATE));
+		throw Refused(PQerrorMessage(connection_), PQresultErrorField(rows.get(), PG_DIAG_SQLSTATE));
 	}
 
 	// Connects as every libpq program does: PGHOST, PGDATABASE, ...

@@ -48,8 +48,8 @@ static volatile std::sig_atomic_t stop_requested = 0;
 class Worker {
   public:
 	explicit Worker(std::map<std::string, std::string> options)
-		: options_(std::move(options)), slots_(std::stoul(options_["--slots"])),
-		  lease_(std::stoi(options_["--lease"])), server_(options_["--name"])
+		: options_(std::move(options)), slots_(std::stoul(options_["--slots"])), lease_(std::stoi(options_["--lease"])),
+		  server_(options_["--name"])
 	{
 		if (const std::string &file = options_["--log"]; !file.empty()) {
 			log_ = std::fopen(file.c_str(), "a");
@@ -98,10 +98,9 @@ class Worker {
 		size_t free = slots_ - running_.size();
 		if (free == 0)
 			return 0;
-		Rows rows = server_.Call(
-			"SELECT job_id, attempt, handler, args, serialization_key"
-			" FROM pgq_dequeue($1, $2, make_interval(secs => $3), $4)",
-			{std::to_string(free), options_["--queue"], options_["--lease"], options_["--name"]});
+		Rows rows = server_.Call("SELECT job_id, attempt, handler, args, serialization_key"
+								 " FROM pgq_dequeue($1, $2, make_interval(secs => $3), $4)",
+								 {std::to_string(free), options_["--queue"], options_["--lease"], options_["--name"]});
 		for (int i = 0; i < rows.Count(); i++) {
 			Job &job = running_.emplace_back();
 			job.id = rows.At(i, 0);
@@ -142,8 +141,8 @@ class Worker {
 		}
 		for (Job *job : ended) {
 			job->slot.join();
-			auto place = std::find_if(running_.begin(), running_.end(),
-									  [job](const Job &running) { return &running == job; });
+			auto place =
+				std::find_if(running_.begin(), running_.end(), [job](const Job &running) { return &running == job; });
 			done_.splice(done_.end(), running_, place);
 		}
 		return static_cast<int>(ended.size());
@@ -156,8 +155,7 @@ class Worker {
 		std::string ids, attempts;
 		for (auto job = done_.begin(); job != done_.end();) {
 			if (job->error) {
-				bool ours =
-					Holds("SELECT pgq_fail($1, $2, $3)", {job->id, job->attempt, job->error});
+				bool ours = Holds("SELECT pgq_fail($1, $2, $3)", {job->id, job->attempt, job->error});
 				Write(*job, ours ? "failed" : "not ours");
 				job = done_.erase(job);
 				continue;
@@ -184,8 +182,7 @@ class Worker {
 		if (Clock::now() < extend_at_)
 			return;
 		for (const Job &job : running_)
-			Holds("SELECT pgq_extend($1, $2, make_interval(secs => $3))",
-				  {job.id, job.attempt, options_["--lease"]});
+			Holds("SELECT pgq_extend($1, $2, make_interval(secs => $3))", {job.id, job.attempt, options_["--lease"]});
 		extend_at_ = Clock::now() + lease_ / 3;
 	}
 
@@ -223,18 +220,14 @@ class Worker {
 		auto escaped = [](const std::string &text) {
 			std::string copy;
 			for (char c : text)
-				copy += c == '\\'   ? "\\\\"
-						: c == '\t' ? "\\t"
-						: c == '\n' ? "\\n"
-									: std::string(1, c);
+				copy += c == '\\' ? "\\\\" : c == '\t' ? "\\t" : c == '\n' ? "\\n" : std::string(1, c);
 			return copy;
 		};
 		auto seconds = [](Clock::time_point time) {
 			return std::chrono::duration<double>(time.time_since_epoch()).count();
 		};
-		std::fprintf(log_, "%s\t%s\t%s\t%s\t%s\t%.6f\t%.6f\t%s\n", options_["--name"].c_str(),
-					 job.id.c_str(), job.attempt.c_str(),
-					 job.key ? escaped(*job.key).c_str() : "\\N", outcome, seconds(job.started),
+		std::fprintf(log_, "%s\t%s\t%s\t%s\t%s\t%.6f\t%.6f\t%s\n", options_["--name"].c_str(), job.id.c_str(),
+					 job.attempt.c_str(), job.key ? escaped(*job.key).c_str() : "\\N", outcome, seconds(job.started),
 					 seconds(job.ended), escaped(job.args).c_str());
 	}
 
@@ -258,11 +251,8 @@ class Worker {
 int
 main(int argc, char **argv)
 {
-	std::map<std::string, std::string> options = {{"--queue", "default"},
-												  {"--slots", "8"},
-												  {"--lease", "30"},
-												  {"--name", "worker"},
-												  {"--log", ""}};
+	std::map<std::string, std::string> options = {
+		{"--queue", "default"}, {"--slots", "8"}, {"--lease", "30"}, {"--name", "worker"}, {"--log", ""}};
 	for (int i = 1; i + 1 < argc; i += 2)
 		options[argv[i]] = argv[i + 1];
 	std::signal(SIGTERM, [](int) { stop_requested = 1; });

@@ -22,8 +22,7 @@ void
 RequireNotNull(FunctionCallInfo fcinfo, int n, const char *name)
 {
 	if (fcinfo->args[n].isnull)
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument \"%s\" must not be null", name)));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"%s\" must not be null", name)));
 }
 
 // Whether time + span surely is a time; by its parts, so that no sum can overflow. Infinite
@@ -44,8 +43,7 @@ SpanArgument(FunctionCallInfo fcinfo, int n, const char *name)
 
 	const Interval *span = DatumGetIntervalP(fcinfo->args[n].value);
 	if (!IsModest(*span))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("argument \"%s\" is out of range", name),
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"%s\" is out of range", name),
 						errdetail("An interval may be as long as 10000 years.")));
 
 	TimestampTz now = GetCurrentTimestamp();

@@ -16,8 +16,7 @@ RoleArgument(FunctionCallInfo fcinfo, int n, const char *name)
 
 	Oid role = PG_GETARG_OID(n);
 	if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(role)))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role with OID %u does not exist", role)));
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role with OID %u does not exist", role)));
 	return role;
 }
 

@@ -22,12 +22,11 @@ static long
 TimeoutMilliseconds(const Interval *timeout)
 {
 	constexpr double kDay = SECS_PER_DAY * 1000.0, kCentury = 36525 * kDay;
-	double milliseconds = ((double)timeout->month * DAYS_PER_MONTH + timeout->day) * kDay +
-						  (double)timeout->time / 1000;
+	double milliseconds =
+		((double)timeout->month * DAYS_PER_MONTH + timeout->day) * kDay + (double)timeout->time / 1000;
 
 	if (milliseconds <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"timeout\" must be positive")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"timeout\" must be positive")));
 	return (long)Max(Min(milliseconds, kCentury), 1.0);
 }
 
@@ -96,10 +95,9 @@ pgq_ext_announce(FunctionCallInfo)
 	const char *missing = pgq_ext::process::MissingPrecondition();
 
 	if (missing != nullptr)
-		ereport(WARNING,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no enqueuer can run in this database, so events will not become jobs"),
-				 errhint("%s", missing)));
+		ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						  errmsg("no enqueuer can run in this database, so events will not become jobs"),
+						  errhint("%s", missing)));
 	pgq_ext::process::AnnounceAtCommit();
 	PG_RETURN_VOID();
 }
@@ -109,8 +107,7 @@ pgq_ext_sync(PG_FUNCTION_ARGS)
 {
 	PreventCommandDuringRecovery("pgq_sync()");
 	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"timeout\" must not be null")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"timeout\" must not be null")));
 	long timeout = pgq_ext::TimeoutMilliseconds(PG_GETARG_INTERVAL_P(0));
 
 	// A mark in the WAL behind every commit before this call, also of those that are not flushed
@@ -133,7 +130,6 @@ pgq_ext_enqueuer_status(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	pgq_ext::process::MakeReport(&report);
 	pgq_ext::Fill(&row, report);
-	PG_RETURN_DATUM(
-		HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values, row.nulls)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values, row.nulls)));
 }
 }

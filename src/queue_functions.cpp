@@ -50,8 +50,7 @@ WishArguments(FunctionCallInfo fcinfo)
 	wish.run_at = NullableArgument(fcinfo, 5);
 	wish.idempotency_key = TextArgument(fcinfo, 6);
 	if (!wish.run_at.isnull && TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(wish.run_at.value)))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("argument \"run_at\" must be finite")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"run_at\" must be finite")));
 	if (!wish.idempotency_key.isnull)
 		(void)NameArgument(fcinfo, 6, "idempotency_key", 1024);
 	return wish;

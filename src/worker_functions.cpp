@@ -40,30 +40,31 @@ ClaimArguments(FunctionCallInfo fcinfo, Oid schema, int n)
 	RequireNotNull(fcinfo, n, "batch_size");
 	RequireNotNull(fcinfo, n + 1, "queue");
 	if (PG_GETARG_INT32(n) <= 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("argument \"batch_size\" must be positive")));
-	return queue::ClaimRequest{schema, TextArgument(fcinfo, n + 1).value, PG_GETARG_INT32(n),
-							   SpanArgument(fcinfo, n + 2, "lease"), TextArgument(fcinfo, n + 3),
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"batch_size\" must be positive")));
+	return queue::ClaimRequest{schema,
+							   TextArgument(fcinfo, n + 1).value,
+							   PG_GETARG_INT32(n),
+							   SpanArgument(fcinfo, n + 2, "lease"),
+							   TextArgument(fcinfo, n + 3),
 							   LimitsOfCaller(fcinfo, schema)};
 }
 
 // An array argument without NULLs and of one dimension, as its elements.
 static Datum *
-ElementsArgument(FunctionCallInfo fcinfo, int n, const char *name, Oid type, int16 length,
-				 int *count)
+ElementsArgument(FunctionCallInfo fcinfo, int n, const char *name, Oid type, int16 length, int *count)
 {
 	RequireNotNull(fcinfo, n, name);
 
 	ArrayType *array = PG_GETARG_ARRAYTYPE_P(n);
 	Datum *elements;
 	if (ARR_NDIM(array) > 1)
-		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-						errmsg("argument \"%s\" must be one-dimensional", name)));
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("argument \"%s\" must be one-dimensional", name)));
 	if (array_contains_nulls(array))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument \"%s\" must not contain nulls", name)));
-	deconstruct_array(array, type, length, true, length == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT,
-					  &elements, nullptr, count);
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("argument \"%s\" must not contain nulls", name)));
+	deconstruct_array(array, type, length, true, length == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT, &elements, nullptr,
+					  count);
 	return elements;
 }
 
@@ -181,8 +182,7 @@ pgq_ext_fail(PG_FUNCTION_ARGS)
 	queue::HandOut hand_out = HandOutArguments(fcinfo, schema);
 
 	RequireNotNull(fcinfo, 2, "error");
-	PG_RETURN_BOOL(
-		queue::Fail(schema, hand_out, PG_GETARG_DATUM(2), SpanArgument(fcinfo, 3, "retry_in")));
+	PG_RETURN_BOOL(queue::Fail(schema, hand_out, PG_GETARG_DATUM(2), SpanArgument(fcinfo, 3, "retry_in")));
 }
 
 PGDLLEXPORT Datum

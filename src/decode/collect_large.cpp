@@ -112,7 +112,7 @@ NoteXids(Large *large, const ReorderBufferTXN *txn)
 
 	large->xids = (TransactionId *)MemoryContextAllocHuge(large->context, (txn->nsubtxns + 1) * sizeof(TransactionId));
 	large->xids[large->nxids++] = txn->xid;
-	dlist_foreach(iter, const_cast<dlist_head *>(&txn->subtxns))
+	dlist_foreach (iter, const_cast<dlist_head *>(&txn->subtxns))
 		large->xids[large->nxids++] = dlist_container(ReorderBufferTXN, node, iter.cur)->xid;
 }
 

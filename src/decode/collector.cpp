@@ -172,15 +172,15 @@ void
 CollectBegin(Collector *collector, ReorderBufferTXN *txn)
 {
 	collector->passed_over = IsConverted(collector, txn);
-	collector->large =
-		IsUnfinished(collector, txn) ? NewLarge(collector->context, collector->owner) : nullptr;
+	collector->large = IsUnfinished(collector, txn) ? NewLarge(collector->context, collector->owner) : nullptr;
 }
 
 static void
 CollectRow(Collector *collector, ReorderBufferTXN *txn, Relation relation, HeapTuple row)
 {
 	bool requests = RelationGetRelid(relation) == collector->own.request;
-	Source *source = FindSource(&collector->sources, collector->batch->context, relation, requests, collector->handlers);
+	Source *source =
+		FindSource(&collector->sources, collector->batch->context, relation, requests, collector->handlers);
 
 	if (source == nullptr)
 		return;

@@ -46,8 +46,7 @@ AddRecord(void *argument, XLogReaderState *record)
 	uint8 op = info & XLOG_XACT_OPMASK;
 	xl_xact_parsed_commit parsed;
 
-	if (XLogRecGetRmid(record) != RM_XACT_ID ||
-		(op != XLOG_XACT_COMMIT && op != XLOG_XACT_COMMIT_PREPARED))
+	if (XLogRecGetRmid(record) != RM_XACT_ID || (op != XLOG_XACT_COMMIT && op != XLOG_XACT_COMMIT_PREPARED))
 		return;
 	ParseCommitRecord(info, (xl_xact_commit *)XLogRecGetData(record), &parsed);
 	if (OidIsValid(parsed.dbId) && parsed.dbId != MyDatabaseId)
@@ -67,8 +66,7 @@ ReadCommitOrder(XLogRecPtr from, XLogRecPtr to)
 	ctl.keysize = sizeof(TransactionId);
 	ctl.entrysize = sizeof(CommitEntry);
 	ctl.hcxt = CurrentMemoryContext;
-	order->commits =
-		hash_create("pgq_ext commits", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	order->commits = hash_create("pgq_ext commits", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	return VisitWal(from, to, AddRecord, order) ? order : nullptr;
 }
 

@@ -32,7 +32,7 @@ struct Decoder {
 	LogicalDecodingContext *ctx;
 	ReadLocalXLogPageNoWaitPrivate end_of_wal;
 	XLogRecPtr snapshot_logged_at;
-	uint64 invalidations;     // SharedInvalidMessageCounter when last looked at
+	uint64 invalidations;      // SharedInvalidMessageCounter when last looked at
 	XLogRecPtr invalidated_at; // WAL position when it last moved
 };
 
@@ -45,8 +45,7 @@ CreateContext(MemoryContext context, XLogRecPtr start)
 	routine.page_read = read_local_xlog_page_no_wait;
 	routine.segment_open = wal_segment_open;
 	routine.segment_close = wal_segment_close;
-	LogicalDecodingContext *ctx =
-		CreateDecodingContext(start, NIL, false, &routine, nullptr, nullptr, nullptr);
+	LogicalDecodingContext *ctx = CreateDecodingContext(start, NIL, false, &routine, nullptr, nullptr, nullptr);
 	MemoryContextSwitchTo(old);
 	return ctx;
 }

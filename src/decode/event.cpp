@@ -89,11 +89,9 @@ AddXid(Batch *batch, TransactionId xid)
 {
 	if (batch->nxids == batch->max_xids) {
 		batch->max_xids = Max(64, batch->max_xids * 2);
-		batch->xids =
-			batch->xids == nullptr
-				? (TransactionId *)MemoryContextAlloc(batch->context,
-													  batch->max_xids * sizeof(TransactionId))
-				: (TransactionId *)repalloc(batch->xids, batch->max_xids * sizeof(TransactionId));
+		batch->xids = batch->xids == nullptr
+						  ? (TransactionId *)MemoryContextAlloc(batch->context, batch->max_xids * sizeof(TransactionId))
+						  : (TransactionId *)repalloc(batch->xids, batch->max_xids * sizeof(TransactionId));
 	}
 	batch->xids[batch->nxids++] = xid;
 }

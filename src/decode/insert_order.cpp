@@ -43,8 +43,7 @@ IsWanted(const InsertOrder *order, const pg::RelFileLocator &file)
 static void
 AddInsert(InsertOrder *order, const RowPlace &place, XLogRecPtr lsn)
 {
-	InsertEntry *entry =
-		(InsertEntry *)hash_search(order->inserts, &place, HASH_ENTER, nullptr);
+	InsertEntry *entry = (InsertEntry *)hash_search(order->inserts, &place, HASH_ENTER, nullptr);
 
 	entry->lsn = lsn;
 }
@@ -73,8 +72,7 @@ AddRecord(void *argument, XLogReaderState *record)
 
 	if (IsMoveRecord(record))
 		hash_search(order->moving, &xid, HASH_ENTER, nullptr);
-	if ((!single && !multiple) ||
-		!XLogRecGetBlockTagExtended(record, 0, &place.file, nullptr, &place.block, nullptr) ||
+	if ((!single && !multiple) || !XLogRecGetBlockTagExtended(record, 0, &place.file, nullptr, &place.block, nullptr) ||
 		!IsWanted(order, place.file))
 		return;
 	if (single) {
@@ -84,8 +82,7 @@ AddRecord(void *argument, XLogReaderState *record)
 	}
 	xl_heap_multi_insert *rows = (xl_heap_multi_insert *)XLogRecGetData(record);
 	for (int i = 0; i < rows->ntuples; i++) {
-		place.offset =
-			(info & XLOG_HEAP_INIT_PAGE) != 0 ? FirstOffsetNumber + i : rows->offsets[i];
+		place.offset = (info & XLOG_HEAP_INIT_PAGE) != 0 ? FirstOffsetNumber + i : rows->offsets[i];
 		AddInsert(order, place, record->ReadRecPtr);
 	}
 }
@@ -119,8 +116,7 @@ ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const List *tables)
 	ctl.keysize = sizeof(RowPlace);
 	ctl.entrysize = sizeof(InsertEntry);
 	ctl.hcxt = CurrentMemoryContext;
-	order->inserts =
-		hash_create("pgq_ext inserts", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	order->inserts = hash_create("pgq_ext inserts", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	ctl.keysize = sizeof(TransactionId);
 	ctl.entrysize = sizeof(TransactionId);
 	order->moving = hash_create("pgq_ext moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -132,8 +128,7 @@ ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const List *tables)
 XLogRecPtr
 InsertedAt(const InsertOrder *order, const pg::RelFileLocator &file, const ItemPointerData &tid)
 {
-	RowPlace place = {file, ItemPointerGetBlockNumberNoCheck(&tid),
-					  ItemPointerGetOffsetNumberNoCheck(&tid)};
+	RowPlace place = {file, ItemPointerGetBlockNumberNoCheck(&tid), ItemPointerGetOffsetNumberNoCheck(&tid)};
 	InsertEntry *entry = (InsertEntry *)hash_search(order->inserts, &place, HASH_FIND, nullptr);
 
 	return entry != nullptr ? entry->lsn : InvalidXLogRecPtr;

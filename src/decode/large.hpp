@@ -38,10 +38,10 @@ struct Large {
 	BufFile *rows;
 	Shape **shapes;
 	int nshapes, max_shapes;
-	HTAB *newest;       // the newest shape of each table
-	HTAB *aborted;      // subtransactions whose rows don't count; nullptr: none
-	List *handler_rows; // of HandlerRow *
-	int64 bytes;        // of all rows
+	HTAB *newest;             // the newest shape of each table
+	HTAB *aborted;            // subtransactions whose rows don't count; nullptr: none
+	List *handler_rows;       // of HandlerRow *
+	int64 bytes;              // of all rows
 	Oid move_root, move_left; // PartitionMoves between two streams of the transaction
 
 	// Once it has committed.
@@ -49,8 +49,8 @@ struct Large {
 	int nxids;
 	XLogRecPtr commit_lsn;
 	TimestampTz committed_at;
-	int64 nrows;      // events and requests, and rows of subtransactions that were rolled back
-	int64 capacity;   // it gives no more jobs than this
+	int64 nrows;    // events and requests, and rows of subtransactions that were rolled back
+	int64 capacity; // it gives no more jobs than this
 };
 
 // owner must outlive it.

@@ -21,7 +21,7 @@ struct OpenXids {
 	MemoryContext context;
 	XLogRecPtr position; // nothing before is to be noted
 	bool known;
-	TransactionId next; // it and those after it have not begun, as far as the WAL says
+	TransactionId next;  // it and those after it have not begun, as far as the WAL says
 	TransactionId *xids; // before next and not ended, in order
 	int n, max;
 };
@@ -32,9 +32,8 @@ Add(OpenXids *open, TransactionId xid)
 	if (open->n == open->max) {
 		open->max = Max(64, open->max * 2);
 		Size size = open->max * sizeof(TransactionId);
-		open->xids = open->xids == nullptr
-						 ? (TransactionId *)MemoryContextAlloc(open->context, size)
-						 : (TransactionId *)repalloc(open->xids, size);
+		open->xids = open->xids == nullptr ? (TransactionId *)MemoryContextAlloc(open->context, size)
+										   : (TransactionId *)repalloc(open->xids, size);
 	}
 	open->xids[open->n++] = xid;
 }
@@ -165,13 +164,13 @@ NoteEnd(OpenXids *open, XLogReaderState *record)
 	if (op == XLOG_XACT_COMMIT || op == XLOG_XACT_COMMIT_PREPARED) {
 		xl_xact_parsed_commit parsed;
 		ParseCommitRecord(info, (xl_xact_commit *)XLogRecGetData(record), &parsed);
-		EndAll(open, op == XLOG_XACT_COMMIT ? XLogRecGetXid(record) : parsed.twophase_xid,
-			   parsed.subxacts, parsed.nsubxacts);
+		EndAll(open, op == XLOG_XACT_COMMIT ? XLogRecGetXid(record) : parsed.twophase_xid, parsed.subxacts,
+			   parsed.nsubxacts);
 	} else if (op == XLOG_XACT_ABORT || op == XLOG_XACT_ABORT_PREPARED) {
 		xl_xact_parsed_abort parsed;
 		ParseAbortRecord(info, (xl_xact_abort *)XLogRecGetData(record), &parsed);
-		EndAll(open, op == XLOG_XACT_ABORT ? XLogRecGetXid(record) : parsed.twophase_xid,
-			   parsed.subxacts, parsed.nsubxacts);
+		EndAll(open, op == XLOG_XACT_ABORT ? XLogRecGetXid(record) : parsed.twophase_xid, parsed.subxacts,
+			   parsed.nsubxacts);
 	}
 }
 
@@ -182,8 +181,7 @@ NoteRecord(OpenXids *open, XLogReaderState *record)
 		return;
 	if (XLogRecGetRmid(record) == RM_XACT_ID)
 		NoteEnd(open, record);
-	else if (XLogRecGetRmid(record) == RM_STANDBY_ID &&
-			 (XLogRecGetInfo(record) & ~XLR_INFO_MASK) == XLOG_RUNNING_XACTS)
+	else if (XLogRecGetRmid(record) == RM_STANDBY_ID && (XLogRecGetInfo(record) & ~XLR_INFO_MASK) == XLOG_RUNNING_XACTS)
 		Reconcile(open, (xl_running_xacts *)XLogRecGetData(record));
 }
 
@@ -211,8 +209,7 @@ TextOf(const OpenXids *open)
 	FullTransactionId next = ReadNextFullTransactionId();
 	uint64 xmax = Full(open->next, next);
 	initStringInfo(&text);
-	appendStringInfo(&text, UINT64_FORMAT ":" UINT64_FORMAT ":",
-					 open->n > 0 ? Full(open->xids[0], next) : xmax, xmax);
+	appendStringInfo(&text, UINT64_FORMAT ":" UINT64_FORMAT ":", open->n > 0 ? Full(open->xids[0], next) : xmax, xmax);
 	for (int i = 0; i < open->n; i++)
 		appendStringInfo(&text, "%s" UINT64_FORMAT, i > 0 ? "," : "", Full(open->xids[i], next));
 	return text.data;

@@ -22,16 +22,14 @@ NewPartitionMoves()
 	ctl.keysize = sizeof(XLogRecPtr);
 	ctl.entrysize = sizeof(MoveEntry);
 	ctl.hcxt = CurrentMemoryContext;
-	moves.deletes =
-		hash_create("pgq_ext partition moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	moves.deletes = hash_create("pgq_ext partition moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	return moves;
 }
 
 bool
 IsMoveRecord(XLogReaderState *record)
 {
-	return XLogRecGetRmid(record) == RM_HEAP_ID &&
-		   (XLogRecGetInfo(record) & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE &&
+	return XLogRecGetRmid(record) == RM_HEAP_ID && (XLogRecGetInfo(record) & XLOG_HEAP_OPMASK) == XLOG_HEAP_DELETE &&
 		   (((xl_heap_delete *)XLogRecGetData(record))->flags & XLH_DELETE_IS_PARTITION_MOVE) != 0;
 }
 
@@ -77,8 +75,7 @@ RootOf(Relation partition)
 bool
 IsMovedRow(PartitionMoves *moves, Relation relation, const ReorderBufferChange *change)
 {
-	if (!relation->rd_rel->relispartition ||
-		(!OidIsValid(moves->root) && hash_get_num_entries(moves->deletes) == 0))
+	if (!relation->rd_rel->relispartition || (!OidIsValid(moves->root) && hash_get_num_entries(moves->deletes) == 0))
 		return false;
 
 	Oid root = RootOf(relation);

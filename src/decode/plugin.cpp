@@ -36,8 +36,7 @@ Begin(LogicalDecodingContext *, ReorderBufferTXN *txn)
 }
 
 static void
-Change(LogicalDecodingContext *, ReorderBufferTXN *txn, Relation relation,
-	   ReorderBufferChange *change)
+Change(LogicalDecodingContext *, ReorderBufferTXN *txn, Relation relation, ReorderBufferChange *change)
 {
 	CollectChange(collector, txn, relation, change);
 }

@@ -63,8 +63,8 @@ ChangesRows(XLogReaderState *record)
 	if (XLogRecGetRmid(record) == RM_HEAP2_ID)
 		return op == XLOG_HEAP2_MULTI_INSERT;
 	return XLogRecGetRmid(record) == RM_HEAP_ID &&
-		   (op == XLOG_HEAP_INSERT || op == XLOG_HEAP_DELETE || op == XLOG_HEAP_UPDATE ||
-			op == XLOG_HEAP_HOT_UPDATE || op == XLOG_HEAP_CONFIRM);
+		   (op == XLOG_HEAP_INSERT || op == XLOG_HEAP_DELETE || op == XLOG_HEAP_UPDATE || op == XLOG_HEAP_HOT_UPDATE ||
+			op == XLOG_HEAP_CONFIRM);
 }
 
 bool

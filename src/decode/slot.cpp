@@ -48,8 +48,7 @@ AcquireSlot(XLogRecPtr *confirmed)
 	// A predecessor gives the slot back only when it has exited; 2 seconds are plenty, then say who holds it.
 	for (int tries = 0; tries < 200 && !SlotIsFree(slot); tries++) {
 		CHECK_FOR_INTERRUPTS();
-		(void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10,
-						PG_WAIT_EXTENSION);
+		(void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 	pg::AcquireReplicationSlot(name);
@@ -75,8 +74,8 @@ CreateSlot()
 	CheckSlotRequirements();
 	CheckLogicalDecodingRequirements();
 	ReplicationSlotCreate(name, true, RS_EPHEMERAL, false);
-	LogicalDecodingContext *ctx = CreateInitDecodingContext(
-		"pgq_ext", NIL, false, InvalidXLogRecPtr, &routine, nullptr, nullptr, nullptr);
+	LogicalDecodingContext *ctx =
+		CreateInitDecodingContext("pgq_ext", NIL, false, InvalidXLogRecPtr, &routine, nullptr, nullptr, nullptr);
 	DecodingContextFindStartpoint(ctx);
 	XLogRecPtr start = MyReplicationSlot->data.confirmed_flush;
 	FreeDecodingContext(ctx);

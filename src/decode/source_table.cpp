@@ -10,7 +10,7 @@ extern "C" {
 namespace pgq_ext::decode {
 
 struct SourceEntry {
-	Oid relid; // hash key
+	Oid relid;      // hash key
 	Source *source; // nullptr: not captured
 };
 

@@ -19,8 +19,7 @@ ReadRecords(XLogRecPtr from, XLogRecPtr to, VisitRecord visit, void *argument)
 	routine.page_read = read_local_xlog_page_no_wait;
 	routine.segment_open = wal_segment_open;
 	routine.segment_close = wal_segment_close;
-	XLogReaderState *reader =
-		XLogReaderAllocate(wal_segment_size, nullptr, &routine, &end_of_wal);
+	XLogReaderState *reader = XLogReaderAllocate(wal_segment_size, nullptr, &routine, &end_of_wal);
 	XLogRecPtr start = XLogFindNextRecord(reader, from);
 	if (XLogRecPtrIsInvalid(start))
 		elog(ERROR, "could not find WAL at %X/%X", LSN_FORMAT_ARGS(from));

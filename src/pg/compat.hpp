@@ -97,7 +97,7 @@ OwnsExtension(Oid extension, Oid role)
 inline Node *
 MutateExpressionTree(Node *node, Node *(*mutator)(Node *, void *), void *context)
 {
-	return expression_tree_mutator(node, (Node * (*)())(void (*)()) mutator, context);
+	return expression_tree_mutator(node, (Node * (*)())(void (*)())mutator, context);
 }
 
 } // namespace pgq_ext::pg

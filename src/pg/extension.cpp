@@ -17,8 +17,7 @@ FindExtension()
 	ScanKeyData key;
 	Relation relation = table_open(ExtensionRelationId, AccessShareLock);
 
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum("pgq_ext"));
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ, CStringGetDatum("pgq_ext"));
 	SysScanDesc scan = systable_beginscan(relation, ExtensionNameIndexId, true, nullptr, 1, &key);
 	HeapTuple tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple)) {

@@ -38,8 +38,7 @@ WaitForGo(const char *path)
 	snprintf(go, sizeof go, "%s.go", path);
 	while (unlink(go) != 0) {
 		CHECK_FOR_INTERRUPTS();
-		(void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs,
-						PG_WAIT_EXTENSION);
+		(void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 }

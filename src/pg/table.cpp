@@ -66,8 +66,7 @@ FreshSnapshot()
 }
 
 Scan
-BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys,
-		  TupleTableSlot *slot)
+BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys, TupleTableSlot *slot)
 {
 	Scan scan;
 
@@ -124,20 +123,19 @@ OutcomeOf(TM_Result result)
 }
 
 static Outcome
-LockInto(const Table &table, TupleTableSlot *slot, ItemPointer tid, Snapshot snapshot,
-		 LockTupleMode mode, Wait wait, Version version)
+LockInto(const Table &table, TupleTableSlot *slot, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait,
+		 Version version)
 {
 	TM_FailureData failure;
 	LockWaitPolicy policy = wait == Wait::Yes ? LockWaitBlock : LockWaitSkip;
 	uint8 flags = version == Version::Newest ? TUPLE_LOCK_FLAG_FIND_LAST_VERSION : 0;
 
-	return OutcomeOf(table_tuple_lock(table.relation, tid, snapshot, slot,
-									  GetCurrentCommandId(true), mode, policy, flags, &failure));
+	return OutcomeOf(table_tuple_lock(table.relation, tid, snapshot, slot, GetCurrentCommandId(true), mode, policy,
+									  flags, &failure));
 }
 
 Outcome
-Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait,
-	 Version version)
+Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait, Version version)
 {
 	return LockInto(table, table.row, tid, snapshot, mode, wait, version);
 }
@@ -171,8 +169,7 @@ HintUnchanged(const Table &table)
 
 		for (int key = 0; key < index->ii_NumIndexKeyAttrs; key++) {
 			int column = index->ii_IndexAttrNumbers[key] - 1;
-			unchanged = unchanged && column >= 0 &&
-						table.changed->tts_values[column] == table.row->tts_values[column];
+			unchanged = unchanged && column >= 0 && table.changed->tts_values[column] == table.row->tts_values[column];
 		}
 		index->ii_CheckedUnchanged = true;
 		index->ii_IndexUnchanged = unchanged;
@@ -187,9 +184,8 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 	bool update_indexes;
 
 	Assert(!TTS_EMPTY(table.changed));
-	Outcome outcome = OutcomeOf(
-		table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true), snapshot,
-						   InvalidSnapshot, true, &failure, &mode, &update_indexes));
+	Outcome outcome = OutcomeOf(table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true),
+												   snapshot, InvalidSnapshot, true, &failure, &mode, &update_indexes));
 	if (outcome == Outcome::Done && update_indexes) {
 		HintUnchanged(table);
 		InsertIndexEntries(table, table.changed, true);
@@ -202,8 +198,7 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 Outcome
 UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot)
 {
-	Outcome outcome = LockInto(table, table.spare, tid, snapshot, LockTupleNoKeyExclusive, Wait::No,
-							   Version::This);
+	Outcome outcome = LockInto(table, table.spare, tid, snapshot, LockTupleNoKeyExclusive, Wait::No, Version::This);
 
 	return outcome == Outcome::Done ? Update(table, tid, snapshot) : outcome;
 }
@@ -213,8 +208,8 @@ Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait)
 {
 	TM_FailureData failure;
 
-	return OutcomeOf(table_tuple_delete(table.relation, tid, GetCurrentCommandId(true), snapshot,
-										InvalidSnapshot, wait == Wait::Yes, &failure, false));
+	return OutcomeOf(table_tuple_delete(table.relation, tid, GetCurrentCommandId(true), snapshot, InvalidSnapshot,
+										wait == Wait::Yes, &failure, false));
 }
 
 void

@@ -16,8 +16,8 @@ struct Cluster {
 	pg_atomic_uint32 generation; // rises when an entry is assigned or freed
 	pg_atomic_uint32 look;       // pg_database may have changed; the launcher resets it and looks
 	int launcher_procno;         // for its latch; -1: no launcher; read without the lock
-	bool no_worker_slot;       // under the lock: the last start found max_worker_processes used up
-	ConditionVariable changed; // broadcast when any entry gets or loses its enqueuer
+	bool no_worker_slot;         // under the lock: the last start found max_worker_processes used up
+	ConditionVariable changed;   // broadcast when any entry gets or loses its enqueuer
 	Database databases[kDatabases];
 };
 

@@ -87,8 +87,7 @@ ConcernsLauncher(Node *command)
 	if (!IsA(command, AlterDatabaseStmt))
 		return false;
 	List *options = ((AlterDatabaseStmt *)command)->options;
-	return Option(options, "allow_connections") != nullptr ||
-		   Option(options, "is_template") != nullptr;
+	return Option(options, "allow_connections") != nullptr || Option(options, "is_template") != nullptr;
 }
 
 static bool
@@ -136,9 +135,8 @@ Hold(const char *name, LOCKMODE mode)
 
 	if (!OidIsValid(database) || !HasEnqueuer(database))
 		return;
-	bool allowed = mode == ShareLock
-					   ? MayCopy(database)
-					   : database != MyDatabaseId && pg::OwnsDatabase(database, GetUserId());
+	bool allowed =
+		mode == ShareLock ? MayCopy(database) : database != MyDatabaseId && pg::OwnsDatabase(database, GetUserId());
 	if (!allowed)
 		return;
 	LockSharedObject(DatabaseRelationId, database, 0, mode);
@@ -156,9 +154,8 @@ CanRun(Node *command, ProcessUtilityContext context)
 }
 
 static void
-CallNext(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilityContext context,
-		 ParamListInfo params, QueryEnvironment *environment, DestReceiver *dest,
-		 QueryCompletion *completion)
+CallNext(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilityContext context, ParamListInfo params,
+		 QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
 {
 	ProcessUtility_hook_type next = next_hook != nullptr ? next_hook : standard_ProcessUtility;
 
@@ -172,9 +169,8 @@ IsTransaction(const Node *command, TransactionStmtKind kind)
 }
 
 static void
-Utility(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilityContext context,
-		ParamListInfo params, QueryEnvironment *environment, DestReceiver *dest,
-		QueryCompletion *completion)
+Utility(PlannedStmt *statement, const char *query, bool read_only, ProcessUtilityContext context, ParamListInfo params,
+		QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
 {
 	Node *command = statement->utilityStmt;
 	LOCKMODE mode;

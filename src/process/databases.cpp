@@ -41,8 +41,7 @@ Waiting(List *databases)
 	ListCell *lc;
 
 	foreach (lc, databases)
-		if (!list_member_oid(known, lfirst_oid(lc)) ||
-			list_member_oid(unprobed, lfirst_oid(lc)))
+		if (!list_member_oid(known, lfirst_oid(lc)) || list_member_oid(unprobed, lfirst_oid(lc)))
 			waiting = lappend_oid(waiting, lfirst_oid(lc));
 	return waiting;
 }

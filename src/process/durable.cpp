@@ -37,8 +37,7 @@ ConfirmDurable(Enqueuer *enqueuer)
 	DurableQueue *queue = &enqueuer->durable;
 	TimestampTz now = GetCurrentTimestamp();
 
-	if (queue->n == 0 ||
-		!TimestampDifferenceExceeds(queue->confirmed_at, now, kConfirmIntervalMs))
+	if (queue->n == 0 || !TimestampDifferenceExceeds(queue->confirmed_at, now, kConfirmIntervalMs))
 		return;
 	queue->confirmed_at = now;
 	XLogRecPtr lsn = TakeDurable(queue);

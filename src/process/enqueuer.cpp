@@ -99,8 +99,8 @@ Run(Enqueuer *enqueuer)
 	}
 	// Only DROP EXTENSION ends the loop, after it has committed: the slot is nobody's any more.
 	decode::DropSlot();
-	ereport(LOG, (errmsg("enqueuer ends: database \"%s\" does not have extension \"pgq_ext\"",
-						 enqueuer->database_name)));
+	ereport(LOG,
+			(errmsg("enqueuer ends: database \"%s\" does not have extension \"pgq_ext\"", enqueuer->database_name)));
 }
 
 static const char *
@@ -149,8 +149,7 @@ pgq_ext_enqueuer_main(Datum arg)
 		proc_exit(0);
 
 	const char *name = process::DatabaseName();
-	MemoryContextSwitchTo(
-		AllocSetContextCreate(TopMemoryContext, "pgq_ext enqueuer", ALLOCSET_DEFAULT_SIZES));
+	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "pgq_ext enqueuer", ALLOCSET_DEFAULT_SIZES));
 	CurrentResourceOwner = ResourceOwnerCreate(nullptr, "pgq_ext enqueuer");
 	process::Enqueuer *enqueuer = process::NewEnqueuer(db);
 	enqueuer->database_name = name;

@@ -77,8 +77,7 @@ DecidePause(Watch *watch, TimestampTz now, bool terminated)
 	if (watch->retry_at != 0)
 		return;
 	bool good = terminated || TimestampDifferenceExceeds(watch->started_at, now, kGoodRun);
-	watch->pause =
-		good ? kShortestPause : Min(Max(watch->pause * 2, kShortestPause), kLongestPause);
+	watch->pause = good ? kShortestPause : Min(Max(watch->pause * 2, kShortestPause), kLongestPause);
 	watch->retry_at = After(now, watch->pause);
 }
 
@@ -135,10 +134,10 @@ static void
 SetStarved(Database *db, bool now_starved)
 {
 	if (now_starved && !starved)
-		ereport(LOG, (errmsg("pgq_ext could not start an enqueuer for database %u", db->database),
-					  errdetail("No background worker slot is free."),
-					  errhint("Raise max_worker_processes, which is %d, and restart the server.",
-							  max_worker_processes)));
+		ereport(LOG,
+				(errmsg("pgq_ext could not start an enqueuer for database %u", db->database),
+				 errdetail("No background worker slot is free."),
+				 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
 	starved = now_starved;
 	LWLockAcquire(cluster->lock, LW_EXCLUSIVE);
 	cluster->no_worker_slot = now_starved;
@@ -198,8 +197,8 @@ NextProbe()
 		bool full = !assigned && FindEntry(database) == nullptr;
 		LWLockRelease(cluster->lock);
 		if (full)
-			ereport(LOG, (errmsg("pgq_ext has no room for database %u: it supports %d databases",
-								 database, kDatabases)));
+			ereport(LOG,
+					(errmsg("pgq_ext has no room for database %u: it supports %d databases", database, kDatabases)));
 	}
 	return assigned;
 }

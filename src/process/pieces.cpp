@@ -190,16 +190,17 @@ ConvertPiece(Enqueuer *enqueuer, Pieces *pieces, bool *last)
 	*last = decode::TakePiece(pieces->rows, piece, kPieceRows, kPieceBytes);
 	if (piece->nrows == 0 && !*last)
 		return true;
-	bool installed = WithCare(enqueuer, pieces->made != nullptr ? queue::Care::Full : queue::Care::None, [&](queue::Care care) {
-		queue::Terms terms = TermsNow(enqueuer, care);
-		terms.parking = &enqueuer->pieces.left;
-		terms.made = pieces->made;
-		row = pieces->row;
-		tally = ConvertBatch(enqueuer, piece, terms, &row.next_position);
-		row.rows_converted += piece->nrows;
-		Record(enqueuer->extension.schema, row, *last);
-		pg::FaultPoint("before_piece_commit");
-	});
+	bool installed =
+		WithCare(enqueuer, pieces->made != nullptr ? queue::Care::Full : queue::Care::None, [&](queue::Care care) {
+			queue::Terms terms = TermsNow(enqueuer, care);
+			terms.parking = &enqueuer->pieces.left;
+			terms.made = pieces->made;
+			row = pieces->row;
+			tally = ConvertBatch(enqueuer, piece, terms, &row.next_position);
+			row.rows_converted += piece->nrows;
+			Record(enqueuer->extension.schema, row, *last);
+			pg::FaultPoint("before_piece_commit");
+		});
 	if (!installed)
 		return false;
 	pg::FaultPoint("after_piece");

@@ -25,12 +25,12 @@ struct Pieces {
 
 // What the enqueuer keeps of them.
 struct PiecesState {
-	List *unfinished;       // of Pieces *, in the order of their commits
-	decode::Batch *piece;   // the one that is being converted
-	queue::Parking parking; // whose jobs have to be parked
-	queue::Parking left;    // and whose of the large transaction that is being converted
-	XLogRecPtr parked_from; // those committed behind it may be; Invalid: none are
-	int64 placed_up_to;     // no parked job has a lower position, but for those whose keys are left
+	List *unfinished;           // of Pieces *, in the order of their commits
+	decode::Batch *piece;       // the one that is being converted
+	queue::Parking parking;     // whose jobs have to be parked
+	queue::Parking left;        // and whose of the large transaction that is being converted
+	XLogRecPtr parked_from;     // those committed behind it may be; Invalid: none are
+	int64 placed_up_to;         // no parked job has a lower position, but for those whose keys are left
 	TimestampTz place_again_at; // when nothing else is to be done: these were in somebody's hands
 };
 

@@ -95,8 +95,7 @@ Sleep(Database *db, XLogRecPtr position, long timeout)
 	pg_memory_barrier();
 	timeout = SleepTime(db, position, timeout);
 	if (timeout > 0)
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
-				  PG_WAIT_EXTENSION);
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout, PG_WAIT_EXTENSION);
 	pg_atomic_write_u32(&db->sleeping, 0);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
@@ -171,11 +170,10 @@ WaitForProgress(XLogRecPtr lsn, long timeout)
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 		if (left <= 0)
 			ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
-							errmsg("timeout while waiting for the enqueuer to reach %X/%X",
-								   LSN_FORMAT_ARGS(lsn)),
+							errmsg("timeout while waiting for the enqueuer to reach %X/%X", LSN_FORMAT_ARGS(lsn)),
 							errhint("%s", ReasonForDelay(db))));
-		ConditionVariableTimedSleep(db != nullptr ? &db->progressed : &cluster->changed,
-									Min(left, 1000), PG_WAIT_EXTENSION);
+		ConditionVariableTimedSleep(db != nullptr ? &db->progressed : &cluster->changed, Min(left, 1000),
+									PG_WAIT_EXTENSION);
 	}
 	ConditionVariableCancelSleep();
 }

@@ -15,8 +15,7 @@ namespace pgq_ext::process {
 
 Cluster *cluster = nullptr;
 
-const char *const kNoWorkerSlot =
-	"no background worker slot was free for the enqueuer; raise max_worker_processes";
+const char *const kNoWorkerSlot = "no background worker slot was free for the enqueuer; raise max_worker_processes";
 
 static shmem_request_hook_type next_request_hook;
 static shmem_startup_hook_type next_startup_hook;

@@ -28,10 +28,10 @@ constexpr int kFilterBits = 8192;
 
 struct Database {
 	// Under the lock. database and pid may be read without it, by those who can stand a stale answer.
-	Oid database;   // InvalidOid: free
-	pid_t pid;      // 0: no enqueuer is running
-	int procno;     // of the enqueuer, for its latch; -1: none
-	bool announced; // CREATE EXTENSION committed since the last start: exit 0 doesn't free the entry
+	Oid database;    // InvalidOid: free
+	pid_t pid;       // 0: no enqueuer is running
+	int procno;      // of the enqueuer, for its latch; -1: none
+	bool announced;  // CREATE EXTENSION committed since the last start: exit 0 doesn't free the entry
 	bool terminated; // the last enqueuer was told to go: that is no failure of its own
 	State state;
 	TimestampTz last_error_at;

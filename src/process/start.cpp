@@ -51,12 +51,11 @@ WarnOfGap(const queue::Gap &gap, queue::CaughtUp result)
 	const char *lost = "The replication slot was lost, and the WAL since the last position is no longer there.";
 
 	if (result == queue::CaughtUp::ByXids)
-		ereport(WARNING,
-				(errmsg("events committed between %X/%X and %X/%X were recovered from the tables alone",
-						LSN_FORMAT_ARGS(gap.from), LSN_FORMAT_ARGS(gap.to)),
-				 errdetail("%s", lost),
-				 errhint("They are in the order in which their transactions began to write. Rows "
-						 "updated or deleted since have no jobs.")));
+		ereport(WARNING, (errmsg("events committed between %X/%X and %X/%X were recovered from the tables alone",
+								 LSN_FORMAT_ARGS(gap.from), LSN_FORMAT_ARGS(gap.to)),
+						  errdetail("%s", lost),
+						  errhint("They are in the order in which their transactions began to write. Rows "
+								  "updated or deleted since have no jobs.")));
 	else if (result == queue::CaughtUp::Not)
 		ereport(WARNING, (errmsg("events committed between %X/%X and %X/%X could not be recovered",
 								 LSN_FORMAT_ARGS(gap.from), LSN_FORMAT_ARGS(gap.to)),
@@ -88,8 +87,7 @@ StartAnew(Enqueuer *enqueuer, XLogRecPtr from)
 	gap.to = MakeSlot(enqueuer);
 	queue::CaughtUp result = queue::CaughtUp::Not;
 	if (!InTransaction(enqueuer, [&]() {
-			result = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector,
-									enqueuer->batch, gap);
+			result = queue::CatchUp(enqueuer->extension.schema, enqueuer->collector, enqueuer->batch, gap);
 			TakeCaughtUp(enqueuer);
 		}))
 		return false;
@@ -126,8 +124,7 @@ SlotFits(const Enqueuer *enqueuer)
 static void
 Keep(Enqueuer *enqueuer, const char *converted)
 {
-	enqueuer->progress.converted =
-		converted != nullptr ? MemoryContextStrdup(enqueuer->context, converted) : nullptr;
+	enqueuer->progress.converted = converted != nullptr ? MemoryContextStrdup(enqueuer->context, converted) : nullptr;
 }
 
 // The jobs that were live when the database was copied are the original's: see sql/admin/copies.sql.
@@ -163,9 +160,8 @@ StartWithNewSlot(Enqueuer *enqueuer)
 	const queue::Progress &progress = enqueuer->progress;
 
 	if (!progress.same_cluster) {
-		ereport(LOG,
-				(errmsg("database \"%s\" was restored or copied: rows that are there make no jobs",
-						enqueuer->database_name)));
+		ereport(LOG, (errmsg("database \"%s\" was restored or copied: rows that are there make no jobs",
+							 enqueuer->database_name)));
 		if (!Adopt(enqueuer))
 			return false;
 		return StartAnew(enqueuer, progress.last_lsn);
@@ -191,9 +187,7 @@ Start(Enqueuer *enqueuer)
 	decode::SlotName(slot_name);
 	SetSlotName(enqueuer->db, slot_name);
 	if (SlotFits(enqueuer)) {
-		if (!InTransaction(enqueuer, [&]() {
-				queue::ResumeHandlers(enqueuer->extension.schema, enqueuer->collector);
-			}))
+		if (!InTransaction(enqueuer, [&]() { queue::ResumeHandlers(enqueuer->extension.schema, enqueuer->collector); }))
 			return false;
 	} else if (!StartWithNewSlot(enqueuer)) {
 		return false;

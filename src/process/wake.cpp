@@ -44,8 +44,7 @@ WroteCapturedTable(Database *db)
 		return true;
 	for (PgStat_TableXactStatus *counts = pgstat_get_xact_stack_level(1)->first; counts != nullptr;
 		 counts = counts->next)
-		if ((counts->tuples_inserted > 0 || counts->truncdropped) &&
-			MayBeCaptured(db, pg::TableOf(counts)))
+		if ((counts->tuples_inserted > 0 || counts->truncdropped) && MayBeCaptured(db, pg::TableOf(counts)))
 			return true;
 	return false;
 }

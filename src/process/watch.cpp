@@ -11,8 +11,7 @@ extern "C" {
 namespace pgq_ext::process {
 
 static const char *const kSkipped[] = {
-	"pgq_job",			  "pgq_archive",	 "pgq_progress",	"pgq_queue",
-	"pgq_active_handler", "pgq_idempotency", "pgq_event_error",
+	"pgq_job", "pgq_archive", "pgq_progress", "pgq_queue", "pgq_active_handler", "pgq_idempotency", "pgq_event_error",
 };
 
 bool
@@ -25,8 +24,7 @@ static List *
 CapturedTables(Enqueuer *enqueuer)
 {
 	Oid schema = enqueuer->extension.schema;
-	List *tables = list_make2_oid(pg::RelationNamed(schema, "pgq_handler"),
-								  pg::RelationNamed(schema, "pgq_request"));
+	List *tables = list_make2_oid(pg::RelationNamed(schema, "pgq_handler"), pg::RelationNamed(schema, "pgq_request"));
 	ListCell *lc;
 
 	foreach (lc, decode::ActiveHandlers(enqueuer->collector)) {

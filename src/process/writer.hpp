@@ -60,15 +60,15 @@ bool MoveDueJobs(Enqueuer *enqueuer);
 
 // Runs body in a transaction of the enqueuer: marked so that nothing it writes is an event, with the extension locked
 // against DROP. False, and body not run, when the extension is gone. Errors leave the transaction to the caller.
-template <typename Body> bool
-InTransaction(Enqueuer *enqueuer, const Body &body);
+template <typename Body> bool InTransaction(Enqueuer *enqueuer, const Body &body);
 
 // The parts of InTransaction.
 bool BeginTransaction(Enqueuer *enqueuer);
 void CommitTransaction(Enqueuer *enqueuer);
 void AbortTransaction(Enqueuer *enqueuer);
 
-template <typename Body> bool
+template <typename Body>
+bool
 InTransaction(Enqueuer *enqueuer, const Body &body)
 {
 	if (!BeginTransaction(enqueuer))
@@ -80,16 +80,15 @@ InTransaction(Enqueuer *enqueuer, const Body &body)
 
 // Runs body(care) in such a transaction: the fast way first, unless told otherwise; when anything fails, whatever it
 // was, again with each evaluation on its own. What fails then is not an expression's fault.
-template <typename Body> bool
+template <typename Body>
+bool
 WithCare(Enqueuer *enqueuer, queue::Care first, const Body &body)
 {
 	bool installed = true;
 
 	if (first == queue::Care::Full)
 		return InTransaction(enqueuer, [&]() { body(queue::Care::Full); });
-	ErrorData *error = pg::Try([&]() {
-		installed = InTransaction(enqueuer, [&]() { body(queue::Care::None); });
-	});
+	ErrorData *error = pg::Try([&]() { installed = InTransaction(enqueuer, [&]() { body(queue::Care::None); }); });
 
 	if (error == nullptr)
 		return installed;

@@ -41,23 +41,19 @@ StartKnown(Appender *appender)
 	ctl.keysize = sizeof(int64);
 	ctl.entrysize = sizeof(KnownEntry);
 	ctl.hcxt = appender->known_context;
-	appender->known = hash_create("pgq_ext keys of a batch", 256, &ctl,
-								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	appender->known = hash_create("pgq_ext keys of a batch", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 Appender *
 OpenAppender(Oid schema, const Parking *parking)
 {
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext appender", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext appender", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	auto *appender = static_cast<Appender *>(palloc0(sizeof(Appender)));
 
 	appender->context = context;
-	appender->known_context =
-		AllocSetContextCreate(context, "pgq_ext known keys", ALLOCSET_DEFAULT_SIZES);
-	appender->row_context =
-		AllocSetContextCreate(context, "pgq_ext new job", ALLOCSET_DEFAULT_SIZES);
+	appender->known_context = AllocSetContextCreate(context, "pgq_ext known keys", ALLOCSET_DEFAULT_SIZES);
+	appender->row_context = AllocSetContextCreate(context, "pgq_ext new job", ALLOCSET_DEFAULT_SIZES);
 	appender->jobs = pg::Open(schema, "pgq_job");
 	appender->parking = parking;
 	appender->snapshot = pg::FreshSnapshot();
@@ -85,11 +81,9 @@ ForgetAppended(Appender *appender)
 static bool
 IsKnown(Appender *appender, const Key &key)
 {
-	auto *entry =
-		static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_FIND, nullptr));
+	auto *entry = static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_FIND, nullptr));
 
-	for (KnownKey *known = entry != nullptr ? entry->first : nullptr; known != nullptr;
-		 known = known->next)
+	for (KnownKey *known = entry != nullptr ? entry->first : nullptr; known != nullptr; known = known->next)
 		if (SameKey(known->key, key))
 			return true;
 	return false;
@@ -109,8 +103,7 @@ Remember(Appender *appender, const Key &key)
 		ForgetAppended(appender);
 
 	bool found;
-	auto *entry =
-		static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_ENTER, &found));
+	auto *entry = static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_ENTER, &found));
 	if (!found)
 		entry->first = nullptr;
 
@@ -130,8 +123,7 @@ Hold(const pg::Table &jobs, Snapshot snapshot)
 	pg::Standing standing = pg::StandingOf(jobs, &tid);
 
 	if (standing == pg::Standing::Current) {
-		pg::Outcome outcome =
-			pg::Lock(jobs, &tid, snapshot, LockTupleKeyShare, pg::Wait::No, pg::Version::This);
+		pg::Outcome outcome = pg::Lock(jobs, &tid, snapshot, LockTupleKeyShare, pg::Wait::No, pg::Version::This);
 		if (outcome != pg::Outcome::Done)
 			return outcome;
 		standing = pg::StandingOf(jobs, &tid); // what was changed before the lock doesn't carry it

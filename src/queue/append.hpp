@@ -28,10 +28,10 @@ struct Parking;
 struct Appender {
 	pg::Table jobs;
 	const Parking *parking; // whose jobs are parked; nullptr: nobody's
-	Snapshot snapshot;     // shows what the key index is asked about; renewed as rules demand
-	bool stale;            // snapshot must be renewed before it is asked again
-	HTAB *known;           // keys that got a job in this transaction, in known_context; bounded
-	MemoryContext context; // parent of all below, holds the Appender itself
+	Snapshot snapshot;      // shows what the key index is asked about; renewed as rules demand
+	bool stale;             // snapshot must be renewed before it is asked again
+	HTAB *known;            // keys that got a job in this transaction, in known_context; bounded
+	MemoryContext context;  // parent of all below, holds the Appender itself
 	MemoryContext known_context;
 	MemoryContext row_context; // reset with each job
 };

@@ -77,8 +77,7 @@ DepartedOf(const Job &job)
 }
 
 static pg::Outcome
-LeaveAndPromote(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending,
-				pg::Wait wait)
+LeaveAndPromote(const JobTables &tables, Snapshot snapshot, const Job &job, const Ending &ending, pg::Wait wait)
 {
 	Key key = CopyKey(job.key);
 	pg::Outcome outcome = MoveToArchive(tables, snapshot, job, ending);
@@ -110,8 +109,7 @@ HoldNext(const pg::Table &jobs, const Key &key, int64 position, Departed departe
 	if (FindNext(jobs, snapshot, key, position)) {
 		Job next = ReadJob(jobs.row);
 		if (NeedsPromotion(next, departed))
-			outcome = pg::Lock(jobs, &next.tid, snapshot, LockTupleNoKeyExclusive, pg::Wait::No,
-							   pg::Version::This);
+			outcome = pg::Lock(jobs, &next.tid, snapshot, LockTupleNoKeyExclusive, pg::Wait::No, pg::Version::This);
 	}
 	UnregisterSnapshot(snapshot);
 	return outcome;
@@ -121,9 +119,7 @@ pg::Outcome
 LeaveNoWait(const JobTables &tables, Snapshot snapshot, ItemPointerData tid, const Ending &ending)
 {
 	const pg::Table &jobs = tables.jobs;
-	auto hold = [&] {
-		return pg::Lock(jobs, &tid, snapshot, LockTupleExclusive, pg::Wait::No, pg::Version::This);
-	};
+	auto hold = [&] { return pg::Lock(jobs, &tid, snapshot, LockTupleExclusive, pg::Wait::No, pg::Version::This); };
 
 	pg::Outcome outcome = hold();
 	if (outcome != pg::Outcome::Done)
@@ -149,8 +145,7 @@ FindArchived(const pg::Table &archive, Snapshot snapshot, int64 job_id, Status *
 		return false;
 
 	bool isnull;
-	*status =
-		static_cast<Status>(DatumGetChar(pg::Get(archive.row, archive_column::kStatus, &isnull)));
+	*status = static_cast<Status>(DatumGetChar(pg::Get(archive.row, archive_column::kStatus, &isnull)));
 	return true;
 }
 

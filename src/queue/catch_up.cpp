@@ -71,9 +71,8 @@ static void
 AddFound(Search *search, const decode::Commit &commit, decode::Source *source, decode::Large *large,
 		 const pg::RelFileLocator &file, HeapTuple row)
 {
-	XLogRecPtr inserted_at = search->inserts != nullptr
-								 ? decode::InsertedAt(search->inserts, file, row->t_self)
-								 : InvalidXLogRecPtr;
+	XLogRecPtr inserted_at =
+		search->inserts != nullptr ? decode::InsertedAt(search->inserts, file, row->t_self) : InvalidXLogRecPtr;
 
 	if (inserted_at == decode::kMovedHere)
 		return;
@@ -106,14 +105,12 @@ IsReused(const Search &search, TupleTableSlot *slot, HeapTupleHeader row)
 // Whether a row was inserted in the gap, and the commit that brought it. A request that is still there is to be done
 // however old it is, as in a copied database, but not when the slot's stream brings it.
 static bool
-IsOfGap(const Search &search, TupleTableSlot *slot, HeapTupleHeader row, bool request,
-		decode::Commit *commit)
+IsOfGap(const Search &search, TupleTableSlot *slot, HeapTupleHeader row, bool request, decode::Commit *commit)
 {
 	TransactionId xmin = HeapTupleHeaderGetRawXmin(row);
 
 	*commit = {};
-	if (search.commits != nullptr && decode::FindCommit(search.commits, xmin, commit) &&
-		!IsReused(search, slot, row))
+	if (search.commits != nullptr && decode::FindCommit(search.commits, xmin, commit) && !IsReused(search, slot, row))
 		return !IsConverted(search, *commit, xmin);
 	return request && (search.commits == nullptr || HeapTupleHeaderXminFrozen(row) ||
 					   TransactionIdPrecedes(xmin, MyReplicationSlot->data.catalog_xmin));
@@ -155,8 +152,7 @@ SearchTable(Search *search, Oid relid, bool requests)
 		HeapTuple row = ExecFetchSlotHeapTuple(slot, false, nullptr);
 		decode::Commit commit;
 
-		if (!IsOfGap(*search, slot, row->t_data, requests, &commit) ||
-			(row->t_data->t_infomask & HEAP_UPDATED) != 0)
+		if (!IsOfGap(*search, slot, row->t_data, requests, &commit) || (row->t_data->t_infomask & HEAP_UPDATED) != 0)
 			continue;
 		decode::Large *large = LargeOf(*search, commit, HeapTupleHeaderGetRawXmin(row->t_data));
 		if (large != last)

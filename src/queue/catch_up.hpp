@@ -19,12 +19,12 @@ struct GapLarge {
 };
 
 struct Gap {
-	XLogRecPtr from; // what committed before has become jobs, or makes none here
+	XLogRecPtr from;         // what committed before has become jobs, or makes none here
 	XLogRecPtr converted_to; // and so has what committed before this, but for the large transactions
 	const List *large;       // of GapLarge *
-	XLogRecPtr to;   // the slot decodes everything from here on
-	const char *converted; // the transactions that ended before from, as the text of a pg_snapshot; nullptr: unknown
-	List *handlers_before; // ids (of ReadHandlerIds) visible before the slot was asked for
+	XLogRecPtr to;           // the slot decodes everything from here on
+	const char *converted;   // the transactions that ended before from, as the text of a pg_snapshot; nullptr: unknown
+	List *handlers_before;   // ids (of ReadHandlerIds) visible before the slot was asked for
 };
 
 enum class CaughtUp {

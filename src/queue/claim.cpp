@@ -50,7 +50,7 @@ static void
 Emit(const pg::Table &jobs, Tuplestorestate *out, TupleDesc shape)
 {
 	static const int kSource[kResultColumns] = {
-		column::kJobId,    column::kAttempt, column::kHandler,   column::kKey,
+		column::kJobId,    column::kAttempt, column::kHandler,    column::kKey,
 		column::kPriority, column::kArgs,    column::kLeaseUntil, column::kCreatedAt,
 	};
 	Datum values[kResultColumns];
@@ -150,7 +150,8 @@ ClaimRange(Claiming *claiming, ScanKey keys, int nkeys, bool passing)
 }
 
 static void
-SetKeys(const Claiming &claiming, ScanKey keys, StrategyNumber priority, int32 value, StrategyNumber position, int64 from)
+SetKeys(const Claiming &claiming, ScanKey keys, StrategyNumber priority, int32 value, StrategyNumber position,
+		int64 from)
 {
 	static const RegProcedure int4[] = {0, F_INT4LT, F_INT4LE, F_INT4EQ, F_INT4GE, F_INT4GT};
 	static const RegProcedure int8[] = {0, F_INT8LT, F_INT8LE, F_INT8EQ, F_INT8GE, F_INT8GT};
@@ -188,7 +189,8 @@ ClaimByMarks(Claiming *claiming)
 		looked = ClaimEarly(claiming, looked, plan.at[i].priority);
 		if (claiming->claimed == claiming->request->batch_size)
 			return looked;
-		SetKeys(*claiming, keys, BTEqualStrategyNumber, plan.at[i].priority, BTGreaterEqualStrategyNumber, plan.at[i].from);
+		SetKeys(*claiming, keys, BTEqualStrategyNumber, plan.at[i].priority, BTGreaterEqualStrategyNumber,
+				plan.at[i].from);
 		ClaimRange(claiming, keys, 3, true);
 	}
 	if (claiming->claimed == claiming->request->batch_size)

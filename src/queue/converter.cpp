@@ -28,14 +28,13 @@ struct Conversion {
 static bool
 WasMade(const Conversion &conversion, const decode::Handler *handler, const Verdict &verdict)
 {
-	return conversion.terms->made != nullptr &&
-		   TakeJob(conversion.terms->made, CStringGetTextDatum(handler->name), PointerGetDatum(verdict.serialization_key),
-				   verdict.priority, verdict.args_null ? (Datum)0 : verdict.args);
+	return conversion.terms->made != nullptr && TakeJob(conversion.terms->made, CStringGetTextDatum(handler->name),
+														PointerGetDatum(verdict.serialization_key), verdict.priority,
+														verdict.args_null ? (Datum)0 : verdict.args);
 }
 
 static void
-AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler *handler,
-		  const Verdict &verdict)
+AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler *handler, const Verdict &verdict)
 {
 	NewJob job = {};
 
@@ -58,8 +57,7 @@ AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler 
 }
 
 static void
-ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evaluations,
-			 TupleTableSlot *row)
+ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evaluations, TupleTableSlot *row)
 {
 	conversion->tally.events++;
 	for (int i = 0; i < run->source->nhandlers; i++) {
@@ -84,8 +82,8 @@ ConvertEvent(Conversion *conversion, const decode::Run *run, Evaluations *evalua
 static void
 RetryEvent(Conversion *conversion, int64 error_id)
 {
-	Reconsidered result = ReconsiderEvent(conversion->schema, conversion->terms->handlers, error_id,
-										  conversion->terms->timeout_ms);
+	Reconsidered result =
+		ReconsiderEvent(conversion->schema, conversion->terms->handlers, error_id, conversion->terms->timeout_ms);
 
 	if (result.handler != nullptr && result.error == nullptr && result.verdict.matches)
 		AppendJob(conversion, result.committed_at, result.handler, result.verdict);
@@ -95,8 +93,8 @@ static void
 DoRequestOf(Conversion *conversion, TupleTableSlot *row)
 {
 	int64 event_error = 0;
-	RequestResult result = DoRequest(conversion->appender, conversion->schema, row,
-									 conversion->next_position, &event_error);
+	RequestResult result =
+		DoRequest(conversion->appender, conversion->schema, row, conversion->next_position, &event_error);
 
 	if (result == RequestResult::Event)
 		RetryEvent(conversion, event_error);
@@ -168,8 +166,7 @@ Tally
 Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_position)
 {
 	Conversion conversion = {};
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext conversion",
-												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext conversion", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ListCell *lc;
 
@@ -179,8 +176,7 @@ Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_positi
 	conversion.next_position = next_position;
 	conversion.now = GetCurrentTimestamp();
 	conversion.job_ids = pg::RelationNamed(schema, "pgq_job_id_seq");
-	conversion.row_context =
-		AllocSetContextCreate(context, "pgq_ext event", ALLOCSET_DEFAULT_SIZES);
+	conversion.row_context = AllocSetContextCreate(context, "pgq_ext event", ALLOCSET_DEFAULT_SIZES);
 	conversion.appender = OpenAppender(schema, terms.parking);
 
 	tuplestore_rescan(batch->rows);

@@ -42,11 +42,9 @@ EndEvaluations(Evaluations *evaluations)
 static void
 Begin(Evaluations *evaluations, int i)
 {
-	evaluations->contexts[i] = AllocSetContextCreate(evaluations->context, "pgq_ext evaluation",
-													 ALLOCSET_SMALL_SIZES);
+	evaluations->contexts[i] = AllocSetContextCreate(evaluations->context, "pgq_ext evaluation", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(evaluations->contexts[i]);
-	evaluations->of_handler[i] =
-		BeginEvaluation(evaluations->schema, evaluations->source, i);
+	evaluations->of_handler[i] = BeginEvaluation(evaluations->schema, evaluations->source, i);
 	MemoryContextSwitchTo(old);
 }
 
@@ -82,8 +80,7 @@ EndSubtransaction(const Subtransaction &subtransaction, bool commit)
 ErrorData *
 EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeout_ms, Verdict *verdict)
 {
-	ErrorData *error =
-		Guarded(timeout_ms, [&]() { *verdict = EvaluateOrRaise(evaluations, i, row); });
+	ErrorData *error = Guarded(timeout_ms, [&]() { *verdict = EvaluateOrRaise(evaluations, i, row); });
 
 	// What an error left half-way must not be used again.
 	if (error != nullptr)

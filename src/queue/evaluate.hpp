@@ -28,13 +28,10 @@ void EndEvaluations(Evaluations *evaluations);
 Verdict EvaluateOrRaise(Evaluations *evaluations, int i, TupleTableSlot *row);
 
 // The same in a subtransaction that is given timeout_ms: returns the error, in the current memory context, or nullptr.
-ErrorData *EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeout_ms,
-						   Verdict *verdict);
+ErrorData *EvaluateGuarded(Evaluations *evaluations, int i, TupleTableSlot *row, int timeout_ms, Verdict *verdict);
 
 // Runs body in a subtransaction that is given timeout_ms; returns its error, in the current memory context, or nullptr.
-template <typename Body>
-ErrorData *
-Guarded(int timeout_ms, const Body &body);
+template <typename Body> ErrorData *Guarded(int timeout_ms, const Body &body);
 
 // The row as jsonb as far as it can be shown; false when it can't be.
 bool ShowRow(TupleTableSlot *row, Datum *json);

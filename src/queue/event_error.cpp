@@ -26,8 +26,7 @@ SetError(const pg::Table &table, const decode::Handler *handler, const ErrorData
 {
 	pg::Set(table, kHandlerId, Int64GetDatum(handler->id));
 	pg::Set(table, kSqlstate, CStringGetTextDatum(unpack_sql_state(error->sqlerrcode)));
-	pg::Set(table, kError,
-			CStringGetTextDatum(error->message != nullptr ? error->message : "unknown error"));
+	pg::Set(table, kError, CStringGetTextDatum(error->message != nullptr ? error->message : "unknown error"));
 	pg::Set(table, kOccurredAt, TimestampTzGetDatum(GetCurrentTimestamp()));
 }
 
@@ -89,13 +88,12 @@ RecordOf(Datum event, Oid rowtype, Oid owner)
 {
 	Const *none = makeNullConst(rowtype, -1, InvalidOid);
 	Const *json = makeConst(JSONBOID, -1, InvalidOid, -1, event, false, false);
-	FuncExpr *populate = makeFuncExpr(F_JSONB_POPULATE_RECORD, rowtype, list_make2(none, json),
-									  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	FuncExpr *populate = makeFuncExpr(F_JSONB_POPULATE_RECORD, rowtype, list_make2(none, json), InvalidOid, InvalidOid,
+									  COERCE_EXPLICIT_CALL);
 	bool isnull;
 
 	Restricted saved = EnterRestricted(owner);
-	Datum record = ExecEvalExpr(ExecInitExpr((Expr *)populate, nullptr),
-								CreateStandaloneExprContext(), &isnull);
+	Datum record = ExecEvalExpr(ExecInitExpr((Expr *)populate, nullptr), CreateStandaloneExprContext(), &isnull);
 	LeaveRestricted(saved);
 	return record;
 }
@@ -151,14 +149,11 @@ ReconsiderEvent(Oid schema, List *handlers, int64 error_id, int timeout_ms)
 	bool isnull;
 
 	if (pg::FindByInt64(errors, "pgq_event_error_pkey", snapshot, error_id))
-		result.handler =
-			HandlerNamed(handlers, TextDatumGetCString(pg::Get(errors.row, kHandler, &isnull)));
+		result.handler = HandlerNamed(handlers, TextDatumGetCString(pg::Get(errors.row, kHandler, &isnull)));
 	if (result.handler != nullptr) {
 		Datum event = pg::Get(errors.row, kEvent, &isnull);
 		result.committed_at = DatumGetTimestampTz(pg::Get(errors.row, kCommittedAt, &isnull));
-		result.error = Guarded(timeout_ms, [&]() {
-			result.verdict = EvaluateEvent(schema, result.handler, event);
-		});
+		result.error = Guarded(timeout_ms, [&]() { result.verdict = EvaluateEvent(schema, result.handler, event); });
 		// Never waits: who deletes an event error meanwhile has decided what becomes of it.
 		if (result.error == nullptr) {
 			(void)pg::Delete(errors, &errors.row->tts_tid, snapshot, pg::Wait::No);

@@ -123,8 +123,8 @@ ExpireOf(Expiry *expiry, Datum queue)
 }
 
 void
-ExpireLeases(Oid schema, const JobTables &tables, Snapshot snapshot, TimestampTz now, int limit,
-			 MemoryContext per_row, TimerRun *run)
+ExpireLeases(Oid schema, const JobTables &tables, Snapshot snapshot, TimestampTz now, int limit, MemoryContext per_row,
+			 TimerRun *run)
 {
 	Expiry expiry = {};
 	ListCell *lc;

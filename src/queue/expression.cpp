@@ -87,8 +87,7 @@ ParseExpression(const char *text)
 
 	bare->targetList = select->targetList;
 	bare->limitOption = select->limitOption;
-	if (list_length(select->targetList) != 1 || !equal(bare, select) || target->name != nullptr ||
-		IsStar(target->val))
+	if (list_length(select->targetList) != 1 || !equal(bare, select) || target->name != nullptr || IsStar(target->val))
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is needed")));
 	return target->val;
 }
@@ -126,8 +125,8 @@ UsesSystemColumn(Node *expression)
 static void
 CheckQuery(const Query *query)
 {
-	const char *what = query->hasSubLinks	   ? "subqueries"
-					   : query->hasAggs		   ? "aggregate functions"
+	const char *what = query->hasSubLinks      ? "subqueries"
+					   : query->hasAggs        ? "aggregate functions"
 					   : query->hasWindowFuncs ? "window functions"
 					   : query->hasTargetSRFs  ? "set-returning functions"
 											   : nullptr;
@@ -151,8 +150,8 @@ Analyze(Oid source, int column, const char *text)
 	RawStmt *statement = makeNode(RawStmt);
 
 	select->targetList = list_make1(MakeTarget(column, text));
-	select->fromClause = list_make1(
-		makeRangeVar(get_namespace_name(get_rel_namespace(source)), get_rel_name(source), -1));
+	select->fromClause =
+		list_make1(makeRangeVar(get_namespace_name(get_rel_namespace(source)), get_rel_name(source), -1));
 	statement->stmt = (Node *)select;
 	Query *query = parse_analyze_fixedparams(statement, text, nullptr, 0, nullptr);
 	CheckQuery(query);
@@ -172,8 +171,7 @@ BindExpression(const char *handler, Oid source, int column, const char *text)
 	Node *expression = (Node *)linitial_node(TargetEntry, query->targetList)->expr;
 	if (column == kMatches && exprType(expression) != BOOLOID)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("filter must be of type boolean, not %s",
-							   format_type_be(exprType(expression)))));
+						errmsg("filter must be of type boolean, not %s", format_type_be(exprType(expression)))));
 	error_context_stack = callback.previous;
 	return query;
 }

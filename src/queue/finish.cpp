@@ -25,9 +25,8 @@ HasCompleted(const pg::Table &archive, const HandOut &hand_out)
 	Snapshot snapshot = pg::FreshSnapshot();
 	Status status;
 	bool isnull;
-	bool completed =
-		FindArchived(archive, snapshot, hand_out.job_id, &status) && status == Status::Completed &&
-		DatumGetInt32(pg::Get(archive.row, archive_column::kAttempt, &isnull)) == hand_out.attempt;
+	bool completed = FindArchived(archive, snapshot, hand_out.job_id, &status) && status == Status::Completed &&
+					 DatumGetInt32(pg::Get(archive.row, archive_column::kAttempt, &isnull)) == hand_out.attempt;
 
 	if (completed)
 		RequireWork(hand_out.limits, snapshot, pg::Get(archive.row, archive_column::kQueue, &isnull));
@@ -101,8 +100,7 @@ CompleteAll(Oid schema, HandOut *hand_outs, int n, int64 *ids)
 {
 	JobTables tables = OpenJobTables(schema);
 	Snapshot snapshot = pg::FreshSnapshot();
-	auto *vacancies = static_cast<Vacancy *>(
-		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Vacancy) * Max(n, 1)));
+	auto *vacancies = static_cast<Vacancy *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Vacancy) * Max(n, 1)));
 	int completed = 0;
 	int vacant = 0;
 
@@ -132,8 +130,8 @@ CutError(Datum error)
 
 	if (size <= kErrorBytes)
 		return PointerGetDatum(whole);
-	return PointerGetDatum(cstring_to_text_with_len(
-		VARDATA_ANY(whole), pg_mbcliplen(VARDATA_ANY(whole), size, kErrorBytes)));
+	return PointerGetDatum(
+		cstring_to_text_with_len(VARDATA_ANY(whole), pg_mbcliplen(VARDATA_ANY(whole), size, kErrorBytes)));
 }
 
 static TimestampTz
@@ -143,8 +141,8 @@ RetryAt(const QueueSettings &settings, int failures, const Interval *retry_in)
 
 	if (retry_in != nullptr)
 		return Later(now, *retry_in);
-	return now + Backoff(Microseconds(settings.backoff), Microseconds(settings.max_backoff),
-						 failures, pg_prng_double(&pg_global_prng_state));
+	return now + Backoff(Microseconds(settings.backoff), Microseconds(settings.max_backoff), failures,
+						 pg_prng_double(&pg_global_prng_state));
 }
 
 // Makes the job in jobs.row wait for its next attempt. It stays the head of its key.
@@ -176,8 +174,7 @@ Fail(Oid schema, const HandOut &hand_out, Datum error, const Interval *retry_in)
 
 		runs_again = failures < settings.max_attempts;
 		if (runs_again)
-			return Delay(tables.jobs, snapshot, job, RetryAt(settings, failures, retry_in),
-						 last_error.value);
+			return Delay(tables.jobs, snapshot, job, RetryAt(settings, failures, retry_in), last_error.value);
 		return Leave(tables, snapshot, job, Ending{Status::Failed, failures, last_error, kNone});
 	});
 

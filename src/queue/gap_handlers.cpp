@@ -62,10 +62,8 @@ static bool
 BordersOf(const decode::CommitOrder *commits, const Gap &gap, const HandlerRow &row, Version *version)
 {
 	decode::Commit created, retired;
-	bool created_in_gap =
-		commits != nullptr && decode::FindCommit(commits, row.created_xid, &created);
-	bool retired_in_gap =
-		commits != nullptr && decode::FindCommit(commits, row.retired_xid, &retired);
+	bool created_in_gap = commits != nullptr && decode::FindCommit(commits, row.created_xid, &created);
+	bool retired_in_gap = commits != nullptr && decode::FindCommit(commits, row.retired_xid, &retired);
 	bool known_before = Contains(gap.handlers_before, row.handler.id);
 
 	if (!created_in_gap && !row.active && !known_before)
@@ -112,8 +110,7 @@ ResumeHandlers(Oid schema, decode::Collector *collector)
 	foreach (lc, ReadHandlers(schema)) {
 		HandlerRow *row = (HandlerRow *)lfirst(lc);
 		if (row->active)
-			decode::AddHandler(collector,
-							   LongLived(GetMemoryChunkContext(collector), row->handler));
+			decode::AddHandler(collector, LongLived(GetMemoryChunkContext(collector), row->handler));
 	}
 }
 
@@ -137,8 +134,7 @@ SourceAt(const List *versions, MemoryContext context, Relation relation, const L
 
 	foreach (lc, versions) {
 		Version *version = (Version *)lfirst(lc);
-		if (version->after < order && order <= version->until &&
-			list_member_oid(captured, version->handler->source))
+		if (version->after < order && order <= version->until && list_member_oid(captured, version->handler->source))
 			handlers = lappend(handlers, version->handler);
 	}
 	int n = list_length(handlers);

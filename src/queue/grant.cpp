@@ -85,8 +85,7 @@ ForEachFunction(Oid schema, const char *name, const Use &use)
 
 	for (int i = 0; i < list->n_members; i++) {
 		Form_pg_proc function = (Form_pg_proc)GETSTRUCT(&list->members[i]->tuple);
-		if (function->pronamespace == schema &&
-			getExtensionOfObject(ProcedureRelationId, function->oid) == extension)
+		if (function->pronamespace == schema && getExtensionOfObject(ProcedureRelationId, function->oid) == extension)
 			found = lappend_oid(found, function->oid);
 	}
 	ReleaseSysCacheList(list);
@@ -107,15 +106,15 @@ static void
 ChangeViews(Verb verb, Oid schema, const Right *right, Oid role)
 {
 	for (const char *const *name = right->views; *name != nullptr; name++)
-		Execute(verb, "SELECT",
-				psprintf("TABLE %s", quote_qualified_identifier(get_namespace_name(schema), *name)), role);
+		Execute(verb, "SELECT", psprintf("TABLE %s", quote_qualified_identifier(get_namespace_name(schema), *name)),
+				role);
 }
 
 static void
 ChangeMark(Verb verb, Oid schema, Oid role)
 {
-	Execute(verb, "USAGE", psprintf("TYPE %s", format_type_extended(MarkOfLimited(schema), -1, FORMAT_TYPE_FORCE_QUALIFY)),
-			role);
+	Execute(verb, "USAGE",
+			psprintf("TYPE %s", format_type_extended(MarkOfLimited(schema), -1, FORMAT_TYPE_FORCE_QUALIFY)), role);
 }
 
 // --- the schema -----------------------------------------------------------------------------------------------------
@@ -169,9 +168,7 @@ HoldsSome(Oid schema, const Right *right, Oid role)
 	bool holds = false;
 
 	for (const char *const *name = right->functions; *name != nullptr; name++)
-		ForEachFunction(schema, *name, [&](Oid function) {
-			holds = holds || CallsDirectly(function, role);
-		});
+		ForEachFunction(schema, *name, [&](Oid function) { holds = holds || CallsDirectly(function, role); });
 	return holds;
 }
 

@@ -22,8 +22,8 @@ CheckName(const char *handler)
 	size_t length = strlen(handler);
 
 	if (length == 0 || length > 255)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("argument \"handler\" must have 1 to 255 bytes")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"handler\" must have 1 to 255 bytes")));
 }
 
 void
@@ -40,8 +40,7 @@ LockQueue(Oid schema, const char *queue)
 	ItemPointerData tid = table.row->tts_tid;
 	scan.End();
 	if (!found || pg::Lock(table, &tid, snapshot, LockTupleKeyShare, pg::Wait::Yes) != pg::Outcome::Done)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", queue)));
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", queue)));
 	UnregisterSnapshot(snapshot);
 	pg::Close(&table);
 }
@@ -65,12 +64,11 @@ CheckSource(Oid schema, Oid source, Oid owner)
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(source));
 
 	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("relation with OID %u does not exist", source)));
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", source)));
 	Form_pg_class relation = (Form_pg_class)GETSTRUCT(tuple);
 	bool table = relation->relkind == RELKIND_RELATION || relation->relkind == RELKIND_PARTITIONED_TABLE;
-	if (!table || relation->relpersistence != RELPERSISTENCE_PERMANENT ||
-		IsCatalogRelationOid(source) || relation->relnamespace == PG_TOAST_NAMESPACE ||
+	if (!table || relation->relpersistence != RELPERSISTENCE_PERMANENT || IsCatalogRelationOid(source) ||
+		relation->relnamespace == PG_TOAST_NAMESPACE ||
 		(relation->relnamespace == schema && strncmp(NameStr(relation->relname), "pgq_", 4) == 0))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" cannot be the source of a handler", NameStr(relation->relname)),

@@ -53,8 +53,7 @@ static void
 LockName(Oid schema, const char *handler)
 {
 	LockDatabaseObject(pg::RelationNamed(schema, "pgq_handler"),
-					   hash_bytes((const unsigned char *)handler, (int)strlen(handler)), 0,
-					   AccessExclusiveLock);
+					   hash_bytes((const unsigned char *)handler, (int)strlen(handler)), 0, AccessExclusiveLock);
 }
 
 static const char *
@@ -155,11 +154,9 @@ RequireOwned(const pg::Table &table, Snapshot snapshot, const char *handler)
 	Current current;
 
 	if (!FindCurrent(table, snapshot, handler, &current))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("handler \"%s\" does not exist", handler)));
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("handler \"%s\" does not exist", handler)));
 	if (!has_privs_of_role(GetUserId(), current.owner))
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("must be owner of handler \"%s\"", handler)));
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of handler \"%s\"", handler)));
 	return current;
 }
 
@@ -174,8 +171,8 @@ CreateHandler(Oid schema, const Definition &definition)
 	pg::Table table = pg::Open(schema, "pgq_handler");
 	Snapshot snapshot = pg::FreshSnapshot();
 	if (FindCurrent(table, snapshot, definition.handler, &existing))
-		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-						errmsg("handler \"%s\" already exists", definition.handler)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("handler \"%s\" already exists", definition.handler)));
 	LockQueue(schema, definition.queue);
 	CheckSource(schema, definition.source, owner);
 	Query *query = BindRule(definition.handler, definition.source, definition.rule, nullptr);

@@ -17,8 +17,7 @@ XidColumn(TupleTableSlot *row, int column)
 	bool isnull;
 	Datum value = pg::Get(row, column, &isnull);
 
-	return isnull ? InvalidTransactionId
-				  : XidFromFullTransactionId(DatumGetFullTransactionId(value));
+	return isnull ? InvalidTransactionId : XidFromFullTransactionId(DatumGetFullTransactionId(value));
 }
 
 static HandlerRow *
@@ -28,9 +27,7 @@ FromRow(const pg::Table &table)
 	HandlerRow *row = (HandlerRow *)palloc0(sizeof(HandlerRow));
 	bool isnull;
 
-	auto column = [&](const char *name) {
-		return pg::Get(table.row, SPI_fnumber(desc, name), &isnull);
-	};
+	auto column = [&](const char *name) { return pg::Get(table.row, SPI_fnumber(desc, name), &isnull); };
 	row->handler.id = DatumGetInt64(column("handler_id"));
 	row->handler.name = TextDatumGetCString(column("handler"));
 	row->handler.queue = TextDatumGetCString(column("queue"));
@@ -58,8 +55,7 @@ ReadHandlers(Oid schema)
 		HandlerRow *row = FromRow(handlers);
 		if (!TransactionIdIsValid(row->created_xid)) // restored, and not adopted
 			continue;
-		row->active =
-			pg::FindByInt64(active, "pgq_active_handler_pkey", snapshot, row->handler.id);
+		row->active = pg::FindByInt64(active, "pgq_active_handler_pkey", snapshot, row->handler.id);
 		rows = lappend(rows, row);
 	}
 	scan.End();

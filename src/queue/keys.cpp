@@ -58,8 +58,8 @@ SameKey(const Key &a, const Key &b)
 
 // Finds the first row in the direction, of those the scan keys admit, that has exactly this key.
 static bool
-FindOfKey(const pg::Table &jobs, Snapshot snapshot, const Key &key, ScanKey keys, int nkeys,
-		  ScanDirection direction, TupleTableSlot *slot)
+FindOfKey(const pg::Table &jobs, Snapshot snapshot, const Key &key, ScanKey keys, int nkeys, ScanDirection direction,
+		  TupleTableSlot *slot)
 {
 	pg::Scan scan = pg::BeginScan(jobs, "pgq_job_key", snapshot, keys, nkeys, slot);
 	bool found = false;
@@ -123,8 +123,8 @@ NeedsPromotion(const Job &next, Departed departed)
 }
 
 static pg::Outcome
-TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
-			   Departed departed, pg::Wait wait)
+TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position, Departed departed,
+			   pg::Wait wait)
 {
 	if (!FindNext(jobs, snapshot, key, position))
 		return pg::Outcome::Done;
@@ -145,13 +145,11 @@ TryPromoteNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 p
 }
 
 void
-PromoteNextIn(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
-			  Departed departed)
+PromoteNextIn(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position, Departed departed)
 {
 	constexpr pg::Wait kWait = pg::Wait::Yes;
 
-	if (key.present &&
-		TryPromoteNext(jobs, snapshot, key, position, departed, kWait) != pg::Outcome::Done)
+	if (key.present && TryPromoteNext(jobs, snapshot, key, position, departed, kWait) != pg::Outcome::Done)
 		PromoteNext(jobs, key, position, departed, kWait);
 }
 

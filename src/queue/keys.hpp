@@ -62,12 +62,10 @@ bool NeedsPromotion(const Job &next, Departed departed);
 // at position has been deleted. Waits for a cancellation of the next job to be decided; with
 // Wait::No only if that job waits, so the caller must have locked it. Nothing to do for a job
 // without a key.
-void PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed,
-				 pg::Wait wait);
+void PromoteNext(const pg::Table &jobs, const Key &key, int64 position, Departed departed, pg::Wait wait);
 
 // The same for many heads deleted before snapshot was taken, which must be newer than all the
 // deletes.
-void PromoteNextIn(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position,
-				   Departed departed);
+void PromoteNextIn(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position, Departed departed);
 
 } // namespace pgq_ext::queue

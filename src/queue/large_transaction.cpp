@@ -92,8 +92,7 @@ SetXids(const pg::Table &table, const LargeTransaction &large)
 
 	for (int i = 0; i < large.nxids; i++)
 		xids[i] = Int64GetDatum((int64)large.xids[i]);
-	ArrayType *array =
-		construct_array(xids, large.nxids, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	ArrayType *array = construct_array(xids, large.nxids, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 	pg::Set(table, kXids, PointerGetDatum(array));
 }
 

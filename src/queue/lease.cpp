@@ -42,8 +42,8 @@ Extend(Oid schema, const HandOut &hand_out, const Interval *lease)
 	pg::Table jobs = pg::Open(schema, "pgq_job");
 	TimestampTz until = 0;
 	bool current = ChangeCurrent(jobs, hand_out, [&](Snapshot snapshot, const Job &job) {
-		until = Later(GetCurrentTimestamp(),
-					  lease != nullptr ? *lease : SettingsOfJob(schema, snapshot, job.queue).lease);
+		until =
+			Later(GetCurrentTimestamp(), lease != nullptr ? *lease : SettingsOfJob(schema, snapshot, job.queue).lease);
 		if (job.leased)
 			until = Max(until, job.lease_until);
 		return SetLease(jobs, snapshot, job, until);

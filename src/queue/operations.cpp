@@ -55,8 +55,7 @@ HasOpenRequest(const pg::Table &requests, Snapshot snapshot, int64 job_id)
 	pg::Scan scan = pg::BeginScan(requests, "pgq_request_job_id", snapshot, &key, 1);
 	while (!open && scan.Next()) {
 		bool isnull;
-		auto kind = static_cast<RequestKind>(
-			DatumGetChar(pg::Get(requests.row, request_column::kKind, &isnull)));
+		auto kind = static_cast<RequestKind>(DatumGetChar(pg::Get(requests.row, request_column::kKind, &isnull)));
 		open = kind == RequestKind::Enqueue || kind == RequestKind::Retry;
 	}
 	scan.End();
@@ -134,8 +133,7 @@ Cancel(Oid schema, int64 job_id)
 static bool
 FindDeadLetter(const pg::Table &archive, Snapshot snapshot, int64 job_id, Status *status)
 {
-	return FindArchived(archive, snapshot, job_id, status) &&
-		   (*status == Status::Failed || *status == Status::Held);
+	return FindArchived(archive, snapshot, job_id, status) && (*status == Status::Failed || *status == Status::Held);
 }
 
 // The request names the queue, which must not be dropped before the job is back in it.
@@ -159,8 +157,7 @@ Retry(Oid schema, int64 job_id)
 	bool dead = FindDeadLetter(archive, snapshot, job_id, &status);
 
 	bool isnull;
-	const char *queue =
-		dead ? TextDatumGetCString(pg::Get(archive.row, archive_column::kQueue, &isnull)) : nullptr;
+	const char *queue = dead ? TextDatumGetCString(pg::Get(archive.row, archive_column::kQueue, &isnull)) : nullptr;
 
 	UnregisterSnapshot(snapshot);
 	pg::Close(&archive);
@@ -234,8 +231,7 @@ int64
 HoldJobs(Oid schema)
 {
 	Oid function = LookupFuncName(
-		list_make2(makeString(get_namespace_name(schema)), makeString(pstrdup("pgq_hold_jobs"))), 0,
-		nullptr, false);
+		list_make2(makeString(get_namespace_name(schema)), makeString(pstrdup("pgq_hold_jobs"))), 0, nullptr, false);
 
 	return DatumGetInt64(OidFunctionCall0(function));
 }
@@ -248,8 +244,7 @@ TryCancelNow(const JobTables &tables, Snapshot snapshot, int64 job_id)
 
 	Job job = ReadJob(tables.jobs.row);
 	Ending ending = {Status::Cancelled, job.failures, kNone, kNone};
-	return LeaveNoWait(tables, snapshot, job.tid, ending) == pg::Outcome::Done ? Cancelled::Done
-																			   : Cancelled::Busy;
+	return LeaveNoWait(tables, snapshot, job.tid, ending) == pg::Outcome::Done ? Cancelled::Done : Cancelled::Busy;
 }
 
 Cancelled

@@ -42,8 +42,7 @@ static void
 FindRowOrFail(const pg::Table &table)
 {
 	if (!FindRow(table))
-		ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND),
-						errmsg("the row of table \"pgq_progress\" is missing")));
+		ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("the row of table \"pgq_progress\" is missing")));
 }
 
 static bool
@@ -73,8 +72,7 @@ ReadProgress(Oid schema)
 	progress.next_position = DatumGetInt64(pg::Get(table.row, kNextPosition, &isnull));
 	progress.same_cluster = WrittenHere(table.row);
 	Datum converted = pg::Get(table.row, kConverted, &isnull);
-	progress.converted =
-		isnull ? nullptr : DatumGetCString(DirectFunctionCall1(pg_snapshot_out, converted));
+	progress.converted = isnull ? nullptr : DatumGetCString(DirectFunctionCall1(pg_snapshot_out, converted));
 	pg::Close(&table);
 	return progress;
 }
@@ -101,8 +99,7 @@ FillRow(const pg::Table &table, const Progress &progress)
 	pg::Set(table, kDatabase, ObjectIdGetDatum(MyDatabaseId));
 	pg::Set(table, kSlotName, NameGetDatum((Name)palloc(NAMEDATALEN)));
 	if (progress.converted != nullptr)
-		pg::Set(table, kConverted,
-				DirectFunctionCall1(pg_snapshot_in, CStringGetDatum(progress.converted)));
+		pg::Set(table, kConverted, DirectFunctionCall1(pg_snapshot_in, CStringGetDatum(progress.converted)));
 	memcpy(DatumGetName(table.changed->tts_values[kSlotName - 1]), slot_name, NAMEDATALEN);
 }
 

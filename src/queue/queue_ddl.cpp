@@ -27,8 +27,7 @@ CheckInterval(const char *name, const Interval &span)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("argument \"%s\" must be a positive interval", name)));
 	if (Microseconds(span) > kLongestSetting)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("argument \"%s\" is out of range", name),
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"%s\" is out of range", name),
 						errdetail("It may be as long as 100 years.")));
 }
 
@@ -43,8 +42,8 @@ CheckSettings(const QueueDefinition &definition)
 		if (i != kSetMaxAttempts)
 			CheckInterval(kQueueSettingNames[i], *DatumGetIntervalP(setting.value));
 		else if (DatumGetInt32(setting.value) <= 0)
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("argument \"max_attempts\" must be positive")));
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"max_attempts\" must be positive")));
 	}
 }
 

@@ -29,10 +29,9 @@ ReadSettings(HeapTuple row, TupleDesc shape)
 		return heap_getattr(row, number, shape, &isnull);
 	};
 
-	return QueueSettings{DatumGetInt32(column(queue_column::kMaxAttempts)),
-						 *DatumGetIntervalP(column(queue_column::kLease)),
-						 *DatumGetIntervalP(column(queue_column::kBackoff)),
-						 *DatumGetIntervalP(column(queue_column::kMaxBackoff))};
+	return QueueSettings{
+		DatumGetInt32(column(queue_column::kMaxAttempts)), *DatumGetIntervalP(column(queue_column::kLease)),
+		*DatumGetIntervalP(column(queue_column::kBackoff)), *DatumGetIntervalP(column(queue_column::kMaxBackoff))};
 }
 
 // Lighter than pg::Open: a table that is only read needs no executor state.
@@ -43,8 +42,7 @@ FindSettings(Oid schema, Snapshot snapshot, Datum name, QueueSettings *settings)
 	ScanKeyData key;
 
 	ScanKeyInit(&key, queue_column::kQueue, BTEqualStrategyNumber, F_TEXTEQ, name);
-	SysScanDesc scan = systable_beginscan(queues, pg::RelationNamed(schema, "pgq_queue_pkey"), true,
-										  snapshot, 1, &key);
+	SysScanDesc scan = systable_beginscan(queues, pg::RelationNamed(schema, "pgq_queue_pkey"), true, snapshot, 1, &key);
 	HeapTuple row = systable_getnext(scan);
 	bool found = HeapTupleIsValid(row);
 	if (found)
@@ -78,8 +76,8 @@ RequireQueue(Oid schema, Snapshot snapshot, Datum name)
 	QueueSettings settings;
 
 	if (!FindSettings(schema, snapshot, name, &settings))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("queue \"%s\" does not exist", TextDatumGetCString(name))));
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", TextDatumGetCString(name))));
 	return settings;
 }
 
@@ -96,8 +94,8 @@ Later(TimestampTz time, const Interval &span)
 {
 	Interval copy = span;
 
-	return DatumGetTimestampTz(DirectFunctionCall2(
-		timestamptz_pl_interval, TimestampTzGetDatum(time), IntervalPGetDatum(&copy)));
+	return DatumGetTimestampTz(
+		DirectFunctionCall2(timestamptz_pl_interval, TimestampTzGetDatum(time), IntervalPGetDatum(&copy)));
 }
 
 int64
@@ -106,8 +104,7 @@ Microseconds(const Interval &span)
 	int64 days = static_cast<int64>(span.month) * DAYS_PER_MONTH + span.day;
 	int64 total;
 
-	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &total) ||
-		pg_add_s64_overflow(total, span.time, &total))
+	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &total) || pg_add_s64_overflow(total, span.time, &total))
 		return PG_INT64_MAX;
 	return total;
 }

@@ -147,8 +147,7 @@ ForgetLooked(ReadyMarks *marks, const ClaimPlan &plan, int nlooked)
 {
 	for (uint64 i = marks->looked; nlooked > 0 && i < plan.noted; i++) {
 		ReadyOrder *order = &marks->recent[i % kMaxRecent];
-		if (order->position >= 0 &&
-			bsearch(order, plan.early, nlooked, sizeof(ReadyOrder), CompareOrders) != nullptr)
+		if (order->position >= 0 && bsearch(order, plan.early, nlooked, sizeof(ReadyOrder), CompareOrders) != nullptr)
 			order->position = -1;
 	}
 	while (marks->looked < plan.noted && marks->looked < marks->noted &&

@@ -36,11 +36,11 @@ constexpr int kMaxEarly = 2 * kMaxRecent;
 // Of one queue. All below under the lock, which is held for a few hundred instructions at most.
 struct ReadyMarks {
 	slock_t lock;
-	uint64 id; // of the queue; 0: free
+	uint64 id;     // of the queue; 0: free
 	uint64 noted;  // how many orders have been noted; the last ones are in recent
 	uint64 looked; // those before this one need not be looked at
 	ReadyOrder recent[kMaxRecent];
-	uint64 resets;    // how often all marks were forgotten
+	uint64 resets;     // how often all marks were forgotten
 	bool leases_known; // every leased job is at a priority that has a mark, up to its highest
 	int n;
 	Mark marks[kMaxMarks]; // by priority; behind the last one everything may be claimable

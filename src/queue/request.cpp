@@ -27,8 +27,7 @@ TakeRequest(const pg::Table &requests, int64 request_id)
 {
 	Snapshot snapshot = pg::FreshSnapshot();
 	bool taken = pg::FindByInt64(requests, "pgq_request_pkey", snapshot, request_id) &&
-				 pg::Delete(requests, &requests.row->tts_tid, snapshot, pg::Wait::Yes) ==
-					 pg::Outcome::Done;
+				 pg::Delete(requests, &requests.row->tts_tid, snapshot, pg::Wait::Yes) == pg::Outcome::Done;
 
 	UnregisterSnapshot(snapshot);
 	return taken;
@@ -112,8 +111,7 @@ Do(RequestKind kind, Appender *appender, Oid schema, TupleTableSlot *row, int64 
 }
 
 RequestResult
-DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position,
-		  int64 *event_error)
+DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position, int64 *event_error)
 {
 	int64 request_id = DatumGetInt64(Column(row, kRequestId).value);
 	int64 job_id = DatumGetInt64(Column(row, kJobId).value);
@@ -144,8 +142,7 @@ DoPostponed(Appender *appender, Oid schema)
 		auto kind = static_cast<RequestKind>(DatumGetChar(Column(requests.row, kKind).value));
 		if (kind != RequestKind::Cancel || Column(requests.row, kRunAt).isnull)
 			continue;
-		if (CancelNow(appender, schema, DatumGetInt64(Column(requests.row, kJobId).value)) ==
-			Cancelled::Busy)
+		if (CancelNow(appender, schema, DatumGetInt64(Column(requests.row, kJobId).value)) == Cancelled::Busy)
 			left++;
 		else
 			(void)pg::Delete(requests, &requests.row->tts_tid, snapshot, pg::Wait::No);

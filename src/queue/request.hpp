@@ -14,8 +14,7 @@ enum class RequestResult {
 
 // Deletes the request whose row the WAL has brought, and does it: adds the job of pgq_enqueue, puts a dead letter back,
 // or cancels a job. A request that is no longer there was done before.
-RequestResult DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position,
-						int64 *event_error);
+RequestResult DoRequest(Appender *appender, Oid schema, TupleTableSlot *row, int64 *next_position, int64 *event_error);
 
 // Tries the postponed requests again; returns how many are left.
 int DoPostponed(Appender *appender, Oid schema);

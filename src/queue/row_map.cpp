@@ -14,10 +14,10 @@ extern "C" {
 namespace pgq_ext::queue {
 
 struct RowMap {
-	bool same;            // rows can be used as they are
-	int *from_attnum;     // per column of the target: column of the row, or 0 when the row has none
+	bool same;        // rows can be used as they are
+	int *from_attnum; // per column of the target: column of the row, or 0 when the row has none
 	TupleDesc from, to;
-	TupleDesc holder;     // the row's table now, which has the values of columns that are younger than the row; or nullptr
+	TupleDesc holder; // the row's table now, which has the values of columns that are younger than the row; or nullptr
 	TupleTableSlot *slot; // of shape to
 };
 
@@ -66,8 +66,7 @@ MapRows(const decode::Source *source, int n, TupleDesc to)
 		if (map->same) {
 			Form_pg_attribute row = TupleDescAttr(from, i);
 			map->same = row->attisdropped == att->attisdropped &&
-						(att->attisdropped ||
-						 (attnum == i + 1 && row->atttypid == att->atttypid));
+						(att->attisdropped || (attnum == i + 1 && row->atttypid == att->atttypid));
 		}
 	}
 	return map;
@@ -81,8 +80,7 @@ ThroughText(Datum value, Oid from_type, Form_pg_attribute to)
 
 	getTypeOutputInfo(from_type, &output, &is_varlena);
 	getTypeInputInfo(to->atttypid, &input, &ioparam);
-	return OidInputFunctionCall(input, OidOutputFunctionCall(output, value), ioparam,
-								to->atttypmod);
+	return OidInputFunctionCall(input, OidOutputFunctionCall(output, value), ioparam, to->atttypmod);
 }
 
 // Value of the target's column i in rows that are older than it: the default it was added with, where the server still
@@ -90,10 +88,9 @@ ThroughText(Datum value, Oid from_type, Form_pg_attribute to)
 static Datum
 YoungerValue(RowMap *map, int i, bool *isnull)
 {
-	int attnum = map->holder == map->to ? i + 1
-				 : map->holder != nullptr
-					 ? SPI_fnumber(map->holder, NameStr(TupleDescAttr(map->to, i)->attname))
-					 : 0;
+	int attnum = map->holder == map->to   ? i + 1
+				 : map->holder != nullptr ? SPI_fnumber(map->holder, NameStr(TupleDescAttr(map->to, i)->attname))
+										  : 0;
 
 	*isnull = true;
 	return attnum > 0 ? getmissingattr(map->holder, attnum, isnull) : (Datum)0;

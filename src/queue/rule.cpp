@@ -131,8 +131,7 @@ QueryOf(Oid schema, const decode::Handler *handler, Oid *owner)
 	if (query == nullptr)
 		query = RetiredQuery(schema, handler->id, owner);
 	if (query == nullptr)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("handler \"%s\" has lost its source", handler->name),
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("handler \"%s\" has lost its source", handler->name),
 						errdetail("The table, or a column, type or function that its expressions use, "
 								  "was dropped with CASCADE, or its view was replaced.")));
 	return query;
@@ -184,8 +183,7 @@ CompiledRule(Oid schema, decode::Handler *handler)
 		return rule;
 	ForgetRule(handler);
 
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext rule", ALLOCSET_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext rule", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	rule = (Rule *)palloc0(sizeof(Rule));
 	rule->context = context;
@@ -237,9 +235,9 @@ CheckSize(const Verdict &verdict)
 	Size args = verdict.args_null ? 0 : toast_raw_datum_size(verdict.args);
 
 	if (key > kLargestValue || args > kLargestValue)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("serialization_key or args of a job is larger than %zu MB",
-							   kLargestValue / (1024 * 1024))));
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("serialization_key or args of a job is larger than %zu MB", kLargestValue / (1024 * 1024))));
 }
 
 static Verdict
@@ -249,8 +247,7 @@ EvaluateRestricted(Evaluation *evaluation)
 	Verdict verdict = {};
 	bool isnull;
 
-	verdict.matches =
-		DatumGetBool(ExecEvalExpr(evaluation->states[kMatches], econtext, &isnull)) && !isnull;
+	verdict.matches = DatumGetBool(ExecEvalExpr(evaluation->states[kMatches], econtext, &isnull)) && !isnull;
 	if (!verdict.matches)
 		return verdict;
 	Datum key = ExecEvalExpr(evaluation->states[kSerializationKey], econtext, &isnull);

@@ -90,8 +90,8 @@ ColumnDefinitions(const Query *query)
 		// A key's collation does not matter, keys are compared byte by byte; the view's column only has to have one.
 		if (OidIsValid(get_typcollation(exprType(expression))) && !OidIsValid(collation))
 			collation = C_COLLATION_OID;
-		columns = lappend(columns, makeColumnDef(target->resname, exprType(expression),
-												 exprTypmod(expression), collation));
+		columns =
+			lappend(columns, makeColumnDef(target->resname, exprType(expression), exprTypmod(expression), collation));
 	}
 	return columns;
 }
@@ -113,8 +113,8 @@ GoWithExtension(Oid view)
 
 	ObjectAddressSet(dependent, RelationRelationId, view);
 	ObjectAddressSet(extension, ExtensionRelationId, pg::FindExtension().oid);
-	deleteDependencyRecordsForSpecific(RelationRelationId, view, DEPENDENCY_AUTO_EXTENSION,
-									   ExtensionRelationId, extension.objectId);
+	deleteDependencyRecordsForSpecific(RelationRelationId, view, DEPENDENCY_AUTO_EXTENSION, ExtensionRelationId,
+									   extension.objectId);
 	recordDependencyOn(&dependent, &extension, DEPENDENCY_AUTO_EXTENSION);
 }
 
@@ -138,8 +138,7 @@ CheckDependencies(Oid view)
 	ScanKeyData key[2];
 	HeapTuple tuple;
 
-	ScanKeyInit(&key[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RewriteRelationId));
+	ScanKeyInit(&key[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RewriteRelationId));
 	ScanKeyInit(&key[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(get_rewrite_oid(view, "_RETURN", false)));
 	SysScanDesc scan = systable_beginscan(depend, DependDependerIndexId, true, nullptr, 2, key);
@@ -198,8 +197,7 @@ Query *
 RuleQuery(Oid rule, Oid source, Oid *owner)
 {
 	HeapTuple view = SearchSysCache1(RELOID, ObjectIdGetDatum(rule));
-	HeapTuple rewrite =
-		SearchSysCache2(RULERELNAME, ObjectIdGetDatum(rule), CStringGetDatum("_RETURN"));
+	HeapTuple rewrite = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(rule), CStringGetDatum("_RETURN"));
 	Query *query = nullptr;
 
 	if (HeapTupleIsValid(view) && HeapTupleIsValid(rewrite)) {

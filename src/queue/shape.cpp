@@ -24,8 +24,7 @@ ColumnCount(Oid relid)
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 
 	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("relation with OID %u does not exist", relid)));
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relid)));
 	int count = ((Form_pg_class)GETSTRUCT(tuple))->relnatts;
 	ReleaseSysCache(tuple);
 	return count;
@@ -41,8 +40,7 @@ SetMissing(AttrMissing *missing, HeapTuple tuple, Form_pg_attribute column)
 
 	if (isnull)
 		return;
-	Datum value = array_get_element(array, 1, &one, -1, column->attlen, column->attbyval,
-									column->attalign, &isnull);
+	Datum value = array_get_element(array, 1, &one, -1, column->attlen, column->attbyval, column->attalign, &isnull);
 	missing->am_present = true;
 	missing->am_value = datumCopy(value, column->attbyval, column->attlen);
 }
@@ -80,8 +78,8 @@ AsRecord(const Var *row, TupleDesc shape)
 		Form_pg_attribute column = TupleDescAttr(shape, i);
 		if (column->attisdropped)
 			continue;
-		record->args = lappend(record->args, makeVar(row->varno, i + 1, column->atttypid, column->atttypmod,
-													 column->attcollation, 0));
+		record->args = lappend(
+			record->args, makeVar(row->varno, i + 1, column->atttypid, column->atttypmod, column->attcollation, 0));
 		record->colnames = lappend(record->colnames, makeString(pstrdup(NameStr(column->attname))));
 	}
 	record->row_typeid = RECORDOID;

@@ -83,8 +83,7 @@ static TimerRun
 Run(Oid schema, TimestampTz now, int limit, Appender *appender, int64 *next_position, bool leases)
 {
 	Timers timers = {OpenJobTables(schema), pg::FreshSnapshot(), appender, next_position};
-	MemoryContext per_row =
-		AllocSetContextCreate(CurrentMemoryContext, "pgq_ext timers", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext per_row = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext timers", ALLOCSET_DEFAULT_SIZES);
 	TimerRun run = MoveDue(timers, now, limit, per_row);
 
 	if (leases && !run.limited)

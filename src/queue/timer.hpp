@@ -11,8 +11,7 @@ namespace pgq_ext::queue {
 // the next run. A lease that has run out makes the job ready, still held by its worker until it is
 // handed out again; or a dead letter when it was the last of the attempts. appender, next_position:
 // the enqueuer's, for scheduled jobs; everyone else passes nullptr, and leaves those alone.
-TimerRun RunTimers(Oid schema, TimestampTz now, int limit, Appender *appender,
-				   int64 *next_position);
+TimerRun RunTimers(Oid schema, TimestampTz now, int limit, Appender *appender, int64 *next_position);
 
 // The same for a worker where there is no enqueuer: every second at most it looks at leases.
 void RunTimersForWorker(Oid schema, int limit);

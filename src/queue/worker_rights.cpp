@@ -115,8 +115,8 @@ MayWork(const Limits *limits, Snapshot snapshot, Datum queue)
 	bool may = false;
 
 	ScanKeyInit(&key, kQueue, BTEqualStrategyNumber, F_TEXTEQ, queue);
-	SysScanDesc scan = systable_beginscan(
-		table, pg::RelationNamed(limits->schema, "pgq_queue_worker_pkey"), true, snapshot, 1, &key);
+	SysScanDesc scan =
+		systable_beginscan(table, pg::RelationNamed(limits->schema, "pgq_queue_worker_pkey"), true, snapshot, 1, &key);
 	while (!may && HeapTupleIsValid(row = systable_getnext(scan))) {
 		bool isnull;
 		Oid role = DatumGetObjectId(heap_getattr(row, kRole, RelationGetDescr(table), &isnull));

@@ -9,8 +9,7 @@ static const char *const kDequeue = "SELECT job_id, attempt, (extract(epoch FROM
 									"1000000)::bigint FROM pgq_dequeue($1, $2, $3, $4)";
 
 Caller::Caller(const Assignment &assignment)
-	: name_(assignment.name), dice_(assignment.seed), journal_(assignment.journal),
-	  server_(assignment.name)
+	: name_(assignment.name), dice_(assignment.seed), journal_(assignment.journal), server_(assignment.name)
 {
 }
 
@@ -22,11 +21,9 @@ Caller::Dequeue()
 	claim_after_ = Now();
 	std::vector<Token> tokens;
 	for (int i = 0; i < rows.Count(); i++)
-		tokens.push_back(
-			{std::stoll(rows.At(i, 0)), std::stoi(rows.At(i, 1)), std::stoll(rows.At(i, 2))});
+		tokens.push_back({std::stoll(rows.At(i, 0)), std::stoi(rows.At(i, 1)), std::stoll(rows.At(i, 2))});
 	if (rows.Count() > demand_.batch)
-		journal_.WriteError("a dequeue of " + std::to_string(demand_.batch) + " gave " +
-							std::to_string(rows.Count()));
+		journal_.WriteError("a dequeue of " + std::to_string(demand_.batch) + " gave " + std::to_string(rows.Count()));
 	return tokens;
 }
 
@@ -34,16 +31,15 @@ void
 Caller::WriteClaims(const std::vector<Token> &tokens, Result result)
 {
 	for (const Token &token : tokens)
-		journal_.Write(Operation{Act::Claim, result, token.job, token.attempt, claim_before_,
-								 claim_after_, token.until});
+		journal_.Write(
+			Operation{Act::Claim, result, token.job, token.attempt, claim_before_, claim_after_, token.until});
 }
 
 void
 Caller::DequeueAndLeave()
 {
 	journal_.WriteBlindClaim(demand_.batch);
-	server_.SendAndLeave(kDequeue,
-						 {std::to_string(demand_.batch), demand_.queue, demand_.lease, name_});
+	server_.SendAndLeave(kDequeue, {std::to_string(demand_.batch), demand_.queue, demand_.lease, name_});
 }
 
 Operation
@@ -87,17 +83,15 @@ Caller::CompleteAll(const std::vector<Token> &tokens)
 		attempts += (attempts.empty() ? "" : ",") + std::to_string(token.attempt);
 	}
 	Time before = Now();
-	Rows rows = Ask("SELECT * FROM pgq_complete($1::bigint[], $2::int[])",
-					{"{" + ids + "}", "{" + attempts + "}"});
+	Rows rows = Ask("SELECT * FROM pgq_complete($1::bigint[], $2::int[])", {"{" + ids + "}", "{" + attempts + "}"});
 	Time after = Now();
 	std::set<int64_t> completed;
 	for (int i = 0; i < rows.Count(); i++)
 		completed.insert(std::stoll(rows.At(i, 0)));
 	std::vector<Operation> operations;
 	for (const Token &token : tokens)
-		operations.push_back({Act::Complete,
-							  completed.count(token.job) ? Result::Done : Result::Omitted,
-							  token.job, token.attempt, before, after});
+		operations.push_back({Act::Complete, completed.count(token.job) ? Result::Done : Result::Omitted, token.job,
+							  token.attempt, before, after});
 	return operations;
 }
 
@@ -110,8 +104,7 @@ Caller::CompleteBesideWrite(const Token &token)
 		server_.Call("ROLLBACK TO completion");
 		return o;
 	}
-	Ask("INSERT INTO effects VALUES ($1, $2)",
-		{std::to_string(token.job), std::to_string(token.attempt)});
+	Ask("INSERT INTO effects VALUES ($1, $2)", {std::to_string(token.job), std::to_string(token.attempt)});
 	o.effect = true;
 	return o;
 }

@@ -16,10 +16,7 @@ volatile std::sig_atomic_t stop_requested = 0;
 
 class Consumer : private Caller {
   public:
-	explicit Consumer(const Assignment &assignment)
-		: Caller(assignment), load_ends_(assignment.load_ends)
-	{
-	}
+	explicit Consumer(const Assignment &assignment) : Caller(assignment), load_ends_(assignment.load_ends) {}
 
 	void
 	Run()
@@ -98,9 +95,7 @@ class Consumer : private Caller {
 	{
 		// Some jobs never succeed: they become dead letters.
 		bool hopeless = token.job % 25 == 0;
-		int fate = hopeless ? dice_.Between(51, 80)
-				   : calm_  ? dice_.Between(1, 50)
-							: dice_.Between(1, 100);
+		int fate = hopeless ? dice_.Between(51, 80) : calm_ ? dice_.Between(1, 50) : dice_.Between(1, 100);
 		if (fate <= 40) {
 			Use(Act::Complete, token);
 		} else if (fate <= 50) {
@@ -218,10 +213,7 @@ class Consumer : private Caller {
 		Token token = zombies_.front();
 		zombies_.pop_front();
 		int way = dice_.Between(1, 10);
-		Act act = way <= 5   ? Act::Complete
-				  : way <= 7 ? Act::Fail
-				  : way <= 8 ? Act::Release
-							 : Act::Extend;
+		Act act = way <= 5 ? Act::Complete : way <= 7 ? Act::Fail : way <= 8 ? Act::Release : Act::Extend;
 		if (Use(act, token) == Result::Done && act == Act::Extend)
 			Treat(token);
 	}
@@ -231,8 +223,7 @@ class Consumer : private Caller {
 	Leave(const Token &token)
 	{
 		Time now = Now();
-		journal_.Write(
-			Operation{Act::Complete, Result::Unknown, token.job, token.attempt, now, now});
+		journal_.Write(Operation{Act::Complete, Result::Unknown, token.job, token.attempt, now, now});
 		server_.SendAndLeave("SELECT pgq_complete($1::bigint, $2::int)",
 							 {std::to_string(token.job), std::to_string(token.attempt)});
 	}
@@ -254,8 +245,7 @@ class Consumer : private Caller {
 	static constexpr int kTooManyErrors = 200;
 
 	const Time load_ends_;
-	bool calm_ =
-		false; // the load has ended: no deaths and the like any more, so that there is an end
+	bool calm_ = false; // the load has ended: no deaths and the like any more, so that there is an end
 	int errors_ = 0;
 	std::deque<Token> zombies_; // tokens to be used late
 };

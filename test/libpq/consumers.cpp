@@ -31,11 +31,10 @@ static Faults
 WhatNeverHappened(const History &history)
 {
 	static const char *const kCalls[] = {
-		"claim done",       "claim rolled back", "claim unknown",    "complete done",
-		"complete again",   "complete refused",  "complete omitted", "complete rolled back",
-		"complete unknown", "fail done",         "fail dead",        "fail refused",
-		"release done",     "release refused",   "extend done",      "extend refused",
-		"cancel done",      "retry done",
+		"claim done",       "claim rolled back", "claim unknown",        "complete done",    "complete again",
+		"complete refused", "complete omitted",  "complete rolled back", "complete unknown", "fail done",
+		"fail dead",        "fail refused",      "release done",         "release refused",  "extend done",
+		"extend refused",   "cancel done",       "retry done",
 	};
 	std::map<std::string, int> count;
 	for (const Operation &o : history.operations)
@@ -83,8 +82,7 @@ main(int argc, char **argv)
 		std::fprintf(stderr, "usage: consumers DIRECTORY [SEED [SECONDS]]\n");
 		return 2;
 	}
-	uint64_t seed =
-		argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()() % 1000000;
+	uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()() % 1000000;
 	int seconds = argc > 3 ? std::atoi(argv[3]) : 12;
 	// A line is out before a process is started, so that none prints it again.
 	std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
@@ -95,8 +93,8 @@ main(int argc, char **argv)
 		Run run(argv[1], seed, seconds);
 		bool all = Ok(run.Go(), "all jobs came to their end in time");
 		History history = run.Collect();
-		std::printf("# %zu jobs, %zu transactions, %zu calls\n", history.jobs.size(),
-					history.transactions.size(), history.operations.size());
+		std::printf("# %zu jobs, %zu transactions, %zu calls\n", history.jobs.size(), history.transactions.size(),
+					history.operations.size());
 		Faults never = WhatNeverHappened(history);
 		all &= Ok(never.empty(), "all kinds of calls and answers occurred", never);
 		std::map<std::string, size_t> found = CheckRules(history, &all);

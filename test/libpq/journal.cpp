@@ -32,9 +32,8 @@ Journal::~Journal()
 void
 Journal::Write(const Operation &o)
 {
-	std::fprintf(file_, "operation %d %d %ld %d %ld %ld %ld %d\n", static_cast<int>(o.act),
-				 static_cast<int>(o.result), o.job, o.attempt, o.before, o.after, o.until,
-				 o.effect);
+	std::fprintf(file_, "operation %d %d %ld %d %ld %ld %ld %d\n", static_cast<int>(o.act), static_cast<int>(o.result),
+				 o.job, o.attempt, o.before, o.after, o.until, o.effect);
 }
 
 void
@@ -73,8 +72,7 @@ ReadJournal(const std::string &file, History *history)
 		if (kind == "operation") {
 			int act, result, effect;
 			Operation o{};
-			words >> act >> result >> o.job >> o.attempt >> o.before >> o.after >> o.until >>
-				effect;
+			words >> act >> result >> o.job >> o.attempt >> o.before >> o.after >> o.until >> effect;
 			o.act = static_cast<Act>(act);
 			o.result = static_cast<Result>(result);
 			o.effect = effect;

@@ -6,10 +6,8 @@
 
 namespace model {
 
-static const char *const kActs[] = {"claim",  "complete", "fail", "release",
-									"extend", "cancel",   "retry"};
-static const char *const kResults[] = {"done",    "dead",        "again",  "refused",
-									   "omitted", "rolled back", "unknown"};
+static const char *const kActs[] = {"claim", "complete", "fail", "release", "extend", "cancel", "retry"};
+static const char *const kResults[] = {"done", "dead", "again", "refused", "omitted", "rolled back", "unknown"};
 
 std::string
 Name(const Operation &o)
@@ -20,19 +18,17 @@ Name(const Operation &o)
 std::string
 Describe(const Operation &o)
 {
-	return "job " + std::to_string(o.job) + " attempt " + std::to_string(o.attempt) + ": " +
-		   Name(o) + " in [" + std::to_string(o.before) + ", " + std::to_string(o.after) + "]" +
+	return "job " + std::to_string(o.job) + " attempt " + std::to_string(o.attempt) + ": " + Name(o) + " in [" +
+		   std::to_string(o.before) + ", " + std::to_string(o.after) + "]" +
 		   (o.until ? " until " + std::to_string(o.until) : "");
 }
 
 std::string
 Describe(const Job &job)
 {
-	return "job " + std::to_string(job.id) + " (" + job.handler + ", key " +
-		   job.key.value_or("null") + ", place " +
-		   (job.position ? std::to_string(*job.position) : "null") + ", " + job.status +
-		   ", attempt " + std::to_string(job.attempt) + ", " + std::to_string(job.failures) +
-		   " failures)";
+	return "job " + std::to_string(job.id) + " (" + job.handler + ", key " + job.key.value_or("null") + ", place " +
+		   (job.position ? std::to_string(*job.position) : "null") + ", " + job.status + ", attempt " +
+		   std::to_string(job.attempt) + ", " + std::to_string(job.failures) + " failures)";
 }
 
 bool
@@ -98,10 +94,9 @@ CheckEvents(const History &history, const Index &)
 		std::string name = expected.handler + " for event " + std::to_string(expected.event.id);
 		if (count != 1) {
 			faults.push_back(std::to_string(count) + " jobs of " + name);
-		} else if (const Job &job = *found->second[0];
-				   job.key != expected.key || job.priority != expected.priority) {
-			faults.push_back(Describe(job) + " should have key " + expected.key.value_or("null") +
-							 " and priority " + std::to_string(expected.priority));
+		} else if (const Job &job = *found->second[0]; job.key != expected.key || job.priority != expected.priority) {
+			faults.push_back(Describe(job) + " should have key " + expected.key.value_or("null") + " and priority " +
+							 std::to_string(expected.priority));
 		}
 		if (found != made.end())
 			made.erase(found);
@@ -149,8 +144,7 @@ CheckAttempts(const History &history, const Index &index)
 				faults.push_back("handed out twice: " + Describe(*operations[0]));
 		}
 		if (job.job)
-			missing +=
-				std::max<int64_t>(0, job.job->attempt - static_cast<int64_t>(handed_out.size()));
+			missing += std::max<int64_t>(0, job.job->attempt - static_cast<int64_t>(handed_out.size()));
 	}
 	if (missing > history.blind_claims)
 		faults.push_back(std::to_string(missing) + " hand-outs are missing, only " +
@@ -179,8 +173,7 @@ CheckCompletions(const History &, const Index &index)
 		}
 		bool completed = job.job->status == "completed";
 		if (confirmed > 1 || (confirmed && !completed) || (completed && !matching))
-			faults.push_back(std::to_string(confirmed) + " completions, " +
-							 std::to_string(matching) +
+			faults.push_back(std::to_string(confirmed) + " completions, " + std::to_string(matching) +
 							 " of the last attempt: " + Describe(*job.job));
 		if (completed && job.job->result_attempt.value_or(job.job->attempt) != job.job->attempt)
 			faults.push_back("has the result of another attempt: " + Describe(*job.job));
@@ -204,12 +197,9 @@ CheckFailures(const History &, const Index &index)
 		most -= status == "completed";
 		bool retried = job.RetriedAt() != 0;
 		if (failures > most || (!retried && failures < most - slack))
-			faults.push_back("should have " + std::to_string(most) +
-							 " failures: " + Describe(*job.job));
-		if ((status == "failed") != (failures >= job.job->max_attempts) ||
-			failures > job.job->max_attempts)
-			faults.push_back("with max_attempts " + std::to_string(job.job->max_attempts) + ": " +
-							 Describe(*job.job));
+			faults.push_back("should have " + std::to_string(most) + " failures: " + Describe(*job.job));
+		if ((status == "failed") != (failures >= job.job->max_attempts) || failures > job.job->max_attempts)
+			faults.push_back("with max_attempts " + std::to_string(job.job->max_attempts) + ": " + Describe(*job.job));
 	}
 	return faults;
 }
@@ -222,12 +212,11 @@ CheckEffects(const History &history, const Index &index)
 	std::set<std::pair<int64_t, int>> written;
 	for (const auto &[job, attempt] : history.effects) {
 		auto found = index.find(job);
-		bool right = found != index.end() && found->second.job &&
-					 found->second.job->status == "completed" &&
+		bool right = found != index.end() && found->second.job && found->second.job->status == "completed" &&
 					 found->second.job->attempt == attempt;
 		if (!written.insert({job, attempt}).second || !right)
-			faults.push_back("a write of job " + std::to_string(job) + " attempt " +
-							 std::to_string(attempt) + " too much");
+			faults.push_back("a write of job " + std::to_string(job) + " attempt " + std::to_string(attempt) +
+							 " too much");
 	}
 	for (const Operation &o : history.operations)
 		if (o.effect && Took(o) && !written.count({o.job, o.attempt}))
@@ -245,19 +234,15 @@ const std::vector<Rule> &
 Rules()
 {
 	static const std::vector<Rule> rules = {
-		{"errors", "no error that the contract does not allow, and pgq_check found nothing",
-		 CheckErrors},
+		{"errors", "no error that the contract does not allow, and pgq_check found nothing", CheckErrors},
 		{"finished", "every job is completed, failed for good or cancelled", CheckFinished},
-		{"events", "every event has exactly one job per handler, and no job lacks an event",
-		 CheckEvents},
+		{"events", "every event has exactly one job per handler, and no job lacks an event", CheckEvents},
 		{"positions", "places follow commit order", CheckPositions},
 		{"attempts", "attempts strictly rise, and none was handed out twice", CheckAttempts},
 		{"completions", "a job is completed once, by its last hand-out", CheckCompletions},
-		{"failures", "failures are counted, and at max_attempts the job is a dead letter",
-		 CheckFailures},
+		{"failures", "failures are counted, and at max_attempts the job is a dead letter", CheckFailures},
 		{"effects", "business writes commit with the completion or not at all", CheckEffects},
-		{"order", "within a key jobs start in commit order, each after all earlier ones",
-		 CheckKeyOrder},
+		{"order", "within a key jobs start in commit order, each after all earlier ones", CheckKeyOrder},
 		{"overlap", "no job is handed out while another hand-out of it is current", CheckOverlap},
 		{"tokens", "a stale token changes nothing", CheckStaleTokens},
 		{"refusals", "a hand-out that is current is never refused", CheckRefusals},

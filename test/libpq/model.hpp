@@ -91,10 +91,9 @@ struct History {
 	std::vector<Expected> expected;
 	std::vector<Transaction> transactions;
 	std::vector<Operation> operations;
-	std::vector<std::pair<int64_t, int>>
-		effects;                     // (job, attempt) of business writes beside a completion
-	std::vector<std::string> errors; // errors that no contract allows
-	int64_t blind_claims = 0;        // at most so many jobs were handed out to nobody
+	std::vector<std::pair<int64_t, int>> effects; // (job, attempt) of business writes beside a completion
+	std::vector<std::string> errors;              // errors that no contract allows
+	int64_t blind_claims = 0;                     // at most so many jobs were handed out to nobody
 };
 
 // A history with everything about one job in one place.

@@ -66,8 +66,7 @@ struct Places {
 };
 
 void
-CheckInsideTransactions(const History &history,
-						const std::map<Event, std::vector<const Job *>> &placed, Faults *faults)
+CheckInsideTransactions(const History &history, const std::map<Event, std::vector<const Job *>> &placed, Faults *faults)
 {
 	for (const Transaction &transaction : history.transactions) {
 		std::map<std::string, const Job *> latest;
@@ -140,18 +139,15 @@ CheckPositions(const History &history, const Index &index)
 	std::vector<Places> by_end = all;
 	std::sort(by_end.begin(), by_end.end(),
 			  [](auto &a, auto &b) { return a.transaction->after < b.transaction->after; });
-	std::sort(all.begin(), all.end(),
-			  [](auto &a, auto &b) { return a.transaction->before < b.transaction->before; });
+	std::sort(all.begin(), all.end(), [](auto &a, auto &b) { return a.transaction->before < b.transaction->before; });
 	int64_t highest = INT64_MIN;
 	size_t ended = 0;
 	for (const Places &places : all) {
-		for (;
-			 ended < by_end.size() && by_end[ended].transaction->after < places.transaction->before;
-			 ended++)
+		for (; ended < by_end.size() && by_end[ended].transaction->after < places.transaction->before; ended++)
 			highest = std::max(highest, by_end[ended].last);
 		if (highest > places.first)
-			faults.push_back("committed later, but placed before " + std::to_string(highest) +
-							 ": " + Describe(*by_position[places.first]));
+			faults.push_back("committed later, but placed before " + std::to_string(highest) + ": " +
+							 Describe(*by_position[places.first]));
 	}
 	return faults;
 }
@@ -172,9 +168,8 @@ CheckKeyOrder(const History &history, const Index &index)
 				const Operation *claim = job->Claim(attempt);
 				// What was handed out before the job was a dead letter stood at another place.
 				if (claim && claim->before >= job->RetriedAt() && claim->after < busy_until)
-					faults.push_back(Describe(*job->job) + " was handed out before " +
-									 std::to_string(busy_until) + ", the end of " +
-									 Describe(*holder) + ": " + Describe(*claim));
+					faults.push_back(Describe(*job->job) + " was handed out before " + std::to_string(busy_until) +
+									 ", the end of " + Describe(*holder) + ": " + Describe(*claim));
 			}
 			if (Time until = job->UnfinishedUntil(); until > busy_until) {
 				busy_until = until;
@@ -194,8 +189,8 @@ CheckOverlap(const History &, const Index &index)
 		for (const auto &[attempt, operations] : job.attempts) {
 			const Operation *claim = job.Claim(attempt);
 			if (claim && claim->after < held_until)
-				faults.push_back("an earlier hand-out is current until " +
-								 std::to_string(held_until) + ": " + Describe(*claim));
+				faults.push_back("an earlier hand-out is current until " + std::to_string(held_until) + ": " +
+								 Describe(*claim));
 			held_until = std::max(held_until, job.HeldUntil(attempt));
 		}
 	}
@@ -215,21 +210,17 @@ CheckStaleTokens(const History &history, const Index &index)
 		for (const Operation *other : job.attempts.at(o.attempt)) {
 			handed_out |= other->act == Act::Claim && MayHave(*other);
 			completed |= other->act == Act::Complete && MayHave(*other) && other->before < o.before;
-			if (other != &o && Ends(*other) && Took(*other) && other->after < o.before &&
-				o.result != Result::Again)
-				faults.push_back("accepted after its end (" + Describe(*other) +
-								 "): " + Describe(o));
+			if (other != &o && Ends(*other) && Took(*other) && other->after < o.before && o.result != Result::Again)
+				faults.push_back("accepted after its end (" + Describe(*other) + "): " + Describe(o));
 		}
 		if (!handed_out)
 			faults.push_back("accepted, but never handed out: " + Describe(o));
 		if (o.result == Result::Again && !completed)
 			faults.push_back("never completed by this hand-out: " + Describe(o));
-		for (auto later = job.attempts.upper_bound(o.attempt); later != job.attempts.end();
-			 ++later) {
+		for (auto later = job.attempts.upper_bound(o.attempt); later != job.attempts.end(); ++later) {
 			const Operation *claim = job.Claim(later->first);
 			if (claim && claim->after < o.before)
-				faults.push_back("accepted after the next hand-out (" + Describe(*claim) +
-								 "): " + Describe(o));
+				faults.push_back("accepted after the next hand-out (" + Describe(*claim) + "): " + Describe(o));
 		}
 		for (const Operation *other : job.about)
 			if (other->act == Act::Cancel && Took(*other) && other->after < o.before)
@@ -271,8 +262,7 @@ CheckRefusals(const History &history, const Index &index)
 {
 	Faults faults;
 	for (const Operation &o : history.operations)
-		if ((o.result == Result::Refused || o.result == Result::Omitted) &&
-			!HasReason(o, index.at(o.job)))
+		if ((o.result == Result::Refused || o.result == Result::Omitted) && !HasReason(o, index.at(o.job)))
 			faults.push_back("no reason to refuse: " + Describe(o));
 	return faults;
 }

@@ -13,8 +13,7 @@ namespace {
 class Producer {
   public:
 	explicit Producer(const Assignment &assignment)
-		: assignment_(assignment), dice_(assignment.seed), journal_(assignment.journal),
-		  server_(assignment.name)
+		: assignment_(assignment), dice_(assignment.seed), journal_(assignment.journal), server_(assignment.name)
 	{
 	}
 
@@ -31,9 +30,8 @@ class Producer {
 				server_.Disconnect();
 			}
 			// Not faster than told: what has been made so far must have taken its time.
-			std::this_thread::sleep_until(
-				std::chrono::system_clock::time_point(std::chrono::microseconds(
-					started + made * 1000000 / assignment_.events_per_second)));
+			std::this_thread::sleep_until(std::chrono::system_clock::time_point(
+				std::chrono::microseconds(started + made * 1000000 / assignment_.events_per_second)));
 		}
 	}
 
@@ -86,23 +84,20 @@ class Producer {
 		std::string keys, numbers;
 		for (int i = 0; i < count; i++) {
 			keys += (i ? "," : "") + Key().value_or("NULL");
-			numbers +=
-				(i ? "," : "") + std::to_string(dice_.Between(0, source == Source::Orders ? 5 : 1));
+			numbers += (i ? "," : "") + std::to_string(dice_.Between(0, source == Source::Orders ? 5 : 1));
 		}
-		Rows rows = server_.Call(
-			source == Source::Orders
-				? "INSERT INTO orders (k, p) SELECT * FROM unnest($1::text[], $2::int[])"
-				  " RETURNING id"
-				: "INSERT INTO parcels (k, region) SELECT * FROM"
-				  " unnest($1::text[], $2::int[]) RETURNING id",
-			{"{" + keys + "}", "{" + numbers + "}"});
+		Rows rows = server_.Call(source == Source::Orders
+									 ? "INSERT INTO orders (k, p) SELECT * FROM unnest($1::text[], $2::int[])"
+									   " RETURNING id"
+									 : "INSERT INTO parcels (k, region) SELECT * FROM"
+									   " unnest($1::text[], $2::int[]) RETURNING id",
+								 {"{" + keys + "}", "{" + numbers + "}"});
 		for (int i = 0; i < rows.Count(); i++)
 			transaction_.events.push_back({source, std::stoll(rows.At(i, 0))});
 		// What follows is no event: a change of the row, and its move to another partition.
 		if (dice_.Chance(20))
-			server_.Call(source == Source::Orders
-							 ? "UPDATE orders SET body = 'changed' WHERE id = $1"
-							 : "UPDATE parcels SET region = 1 - region WHERE id = $1",
+			server_.Call(source == Source::Orders ? "UPDATE orders SET body = 'changed' WHERE id = $1"
+												  : "UPDATE parcels SET region = 1 - region WHERE id = $1",
 						 {rows.At(0, 0)});
 	}
 
@@ -111,16 +106,14 @@ class Producer {
 	Enqueue()
 	{
 		Text handler = dice_.Chance(50) ? "bill" : "call", key = Key();
-		Text queue = dice_.Chance(50) ? "fast" : "slow",
-			 priority = std::to_string(dice_.Between(0, 5));
+		Text queue = dice_.Chance(50) ? "fast" : "slow", priority = std::to_string(dice_.Between(0, 5));
 		Text delay;
 		if (dice_.Chance(30))
 			delay = std::to_string(dice_.Between(1, 400)) + " ms";
-		Rows rows = server_.Call(
-			"INSERT INTO enqueued SELECT pgq_enqueue($1, '{\"enqueued\": true}', $2, $3, $4,"
-			" clock_timestamp() + $5::interval), $1, $2, $4, clock_timestamp() + $5::interval"
-			" RETURNING job_id",
-			{handler, key, queue, priority, delay});
+		Rows rows = server_.Call("INSERT INTO enqueued SELECT pgq_enqueue($1, '{\"enqueued\": true}', $2, $3, $4,"
+								 " clock_timestamp() + $5::interval), $1, $2, $4, clock_timestamp() + $5::interval"
+								 " RETURNING job_id",
+								 {handler, key, queue, priority, delay});
 		transaction_.events.push_back({Source::Enqueued, std::stoll(rows.At(0, 0))});
 	}
 

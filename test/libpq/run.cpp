@@ -22,9 +22,8 @@ Pause()
 }
 
 Run::Run(std::string directory, uint64_t seed, int seconds)
-	: directory_(std::move(directory)), seed_(seed), started_(Now()),
-	  load_ends_(started_ + seconds * kSecond), dice_(seed), journals_{directory_ + "/operator"},
-	  journal_(journals_[0]), server_("operator")
+	: directory_(std::move(directory)), seed_(seed), started_(Now()), load_ends_(started_ + seconds * kSecond),
+	  dice_(seed), journals_{directory_ + "/operator"}, journal_(journals_[0]), server_("operator")
 {
 }
 
@@ -63,8 +62,8 @@ Run::Start(const std::string &kind, Work work)
 {
 	size_t number = journals_.size();
 	std::string name = kind + " " + std::to_string(number);
-	Assignment assignment{name, directory_ + "/" + std::to_string(number), seed_ * 1000 + number,
-						  load_ends_, kEventsPerSecond};
+	Assignment assignment{name, directory_ + "/" + std::to_string(number), seed_ * 1000 + number, load_ends_,
+						  kEventsPerSecond};
 	journals_.push_back(assignment.journal);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -110,9 +109,8 @@ Run::Cancel()
 {
 	if (!dice_.Chance(40))
 		return;
-	Rows jobs =
-		server_.Call("SELECT job_id FROM pgq_jobs WHERE status IN ('pending', 'in_progress')"
-					 " ORDER BY random() LIMIT 1");
+	Rows jobs = server_.Call("SELECT job_id FROM pgq_jobs WHERE status IN ('pending', 'in_progress')"
+							 " ORDER BY random() LIMIT 1");
 	if (jobs.Count() > 0)
 		Operate(Act::Cancel, "SELECT pgq_cancel($1)", jobs.At(0, 0));
 }
@@ -150,16 +148,14 @@ Run::Drain()
 	server_.Call("SELECT pgq_sync('50 s')");
 	// Hot keys are behind when the load ends, the more so the longer it was.
 	Time deadline = Now() + 60 * kSecond + 5 * (load_ends_ - started_);
-	while (!Ask("SELECT job_id FROM pgq_jobs WHERE status IN ('pending', 'in_progress') LIMIT 1")
-				.empty()) {
+	while (!Ask("SELECT job_id FROM pgq_jobs WHERE status IN ('pending', 'in_progress') LIMIT 1").empty()) {
 		if (Now() > deadline)
 			return false;
 		Inspect();
 		Replace(false);
 		Pause();
 	}
-	std::printf("# %lld s of load, drained %lld s later\n",
-				static_cast<long long>((load_ends_ - started_) / kSecond),
+	std::printf("# %lld s of load, drained %lld s later\n", static_cast<long long>((load_ends_ - started_) / kSecond),
 				static_cast<long long>((Now() - load_ends_) / kSecond));
 	return true;
 }
@@ -173,10 +169,9 @@ Run::Collect()
 	CollectJobs(&history);
 	Rows expected = server_.Call("SELECT handler, source, id, k, p, placed FROM expected");
 	for (int i = 0; i < expected.Count(); i++) {
-		Event event = {static_cast<Source>(std::atoi(expected.At(i, 1))),
-					   std::atoll(expected.At(i, 2))};
-		history.expected.push_back({expected.At(i, 0), event, expected.TextAt(i, 3),
-									std::atoi(expected.At(i, 4)), *expected.At(i, 5) == 't'});
+		Event event = {static_cast<Source>(std::atoi(expected.At(i, 1))), std::atoll(expected.At(i, 2))};
+		history.expected.push_back(
+			{expected.At(i, 0), event, expected.TextAt(i, 3), std::atoi(expected.At(i, 4)), *expected.At(i, 5) == 't'});
 	}
 	Rows effects = server_.Call("SELECT job_id, attempt FROM effects");
 	for (int i = 0; i < effects.Count(); i++)

@@ -51,8 +51,7 @@ OneOperation(std::function<bool(const Operation &, const Index &)> fits,
 		// The index points into a copy, so that changes don't move what it says.
 		const History before = history;
 		const Index index = MakeIndex(before);
-		Operation *operation =
-			FindOperation(history, [&](const Operation &o) { return fits(o, index); });
+		Operation *operation = FindOperation(history, [&](const Operation &o) { return fits(o, index); });
 		if (operation)
 			change(*operation, index);
 		return operation != nullptr;
@@ -73,8 +72,7 @@ EndOfPredecessor(const Job &job, const Index &index)
 	for (const auto &[id, other] : index) {
 		const Job *o = other.job;
 		if (o && o->handler == job.handler && o->key == job.key && o->position && job.position &&
-			*o->position < *job.position &&
-			(!predecessor || *o->position > *predecessor->job->position))
+			*o->position < *job.position && (!predecessor || *o->position > *predecessor->job->position))
 			predecessor = &other;
 	}
 	return predecessor ? predecessor->UnfinishedUntil() : 0;
@@ -87,8 +85,7 @@ SwapTransactions(History &history)
 	for (size_t i = 0; i + 1 < all.size(); i++) {
 		for (size_t j = i + 1; j < all.size(); j++) {
 			if (all[i].after < all[j].before && !all[i].events.empty() && !all[j].events.empty() &&
-				all[i].events[0].source == Source::Orders &&
-				all[j].events[0].source == Source::Orders) {
+				all[i].events[0].source == Source::Orders && all[j].events[0].source == Source::Orders) {
 				std::swap(all[i].events, all[j].events);
 				return true;
 			}
@@ -126,8 +123,7 @@ Spoilers()
 	auto failed = [](const Job &job) { return job.status == "failed"; };
 	static const std::vector<Spoiler> spoilers = {
 		{"a job was lost", "events",
-		 OneJob(any,
-				[](Job &job, History &h) { h.jobs.erase(h.jobs.begin() + (&job - &h.jobs[0])); })},
+		 OneJob(any, [](Job &job, History &h) { h.jobs.erase(h.jobs.begin() + (&job - &h.jobs[0])); })},
 		{"a job was doubled", "events",
 		 OneJob(any,
 				[](Job &job, History &h) {
@@ -135,12 +131,10 @@ Spoilers()
 					twin.id = -1;
 					h.jobs.push_back(twin);
 				})},
-		{"an aborted event got a job", "events",
-		 OneJob(any, [](Job &job, History &) { job.event.id = -1; })},
+		{"an aborted event got a job", "events", OneJob(any, [](Job &job, History &) { job.event.id = -1; })},
 		{"a job has a wrong key", "events",
 		 OneJob(any, [](Job &job, History &) { job.key = job.key.value_or("") + "?"; })},
-		{"a job was left lying", "finished",
-		 OneJob(any, [](Job &job, History &) { job.status = "pending"; })},
+		{"a job was left lying", "finished", OneJob(any, [](Job &job, History &) { job.status = "pending"; })},
 		{"two transactions changed places", "positions", SwapTransactions},
 		{"two jobs have one place", "positions",
 		 OneJob(any, [](Job &job, History &h) { job.position = h.jobs.back().position; })},
@@ -161,9 +155,7 @@ Spoilers()
 			 [](const Operation &o, const Index &index) {
 				 return Is(o, Act::Claim) && index.at(o.job).HeldUntil(o.attempt - 1) != 0;
 			 },
-			 [](Operation &o, const Index &index) {
-				 o.after = index.at(o.job).HeldUntil(o.attempt - 1) - 1;
-			 })},
+			 [](Operation &o, const Index &index) { o.after = index.at(o.job).HeldUntil(o.attempt - 1) - 1; })},
 		{"a hand-out was given to two workers", "attempts",
 		 [](History &h) {
 			 Operation *o = FindOperation(h, [](const Operation &c) { return Is(c, Act::Claim); });
@@ -172,12 +164,10 @@ Spoilers()
 			 return o != nullptr;
 		 }},
 		{"attempts jumped", "attempts",
-		 OneJob(any,
-				[](Job &job, History &h) { job.attempt += static_cast<int>(h.blind_claims) + 1; })},
+		 OneJob(any, [](Job &job, History &h) { job.attempt += static_cast<int>(h.blind_claims) + 1; })},
 		{"a job was completed twice", "completions",
 		 [](History &h) {
-			 Operation *o =
-				 FindOperation(h, [](const Operation &c) { return Is(c, Act::Complete); });
+			 Operation *o = FindOperation(h, [](const Operation &c) { return Is(c, Act::Complete); });
 			 if (o)
 				 h.operations.push_back(Operation(*o));
 			 return o != nullptr;
@@ -186,8 +176,7 @@ Spoilers()
 		 OneJob(failed, [](Job &job, History &) { job.status = "completed"; })},
 		{"a completed job is not completed", "completions",
 		 OneJob(IsCompleted, [](Job &job, History &) { job.status = "failed"; })},
-		{"a failure was forgotten", "failures",
-		 OneJob(failed, [](Job &job, History &) { job.failures--; })},
+		{"a failure was forgotten", "failures", OneJob(failed, [](Job &job, History &) { job.failures--; })},
 		{"a release was counted as a failure", "failures",
 		 OneOperation(
 			 [](const Operation &o, const Index &index) {
@@ -196,15 +185,12 @@ Spoilers()
 			 },
 			 [](Operation &o, const Index &) { o.act = Act::Extend; })},
 		{"a write survived its rollback", "effects",
-		 OneJob(any,
-				[](Job &job, History &h) { h.effects.emplace_back(job.id, job.attempt + 1); })},
+		 OneJob(any, [](Job &job, History &h) { h.effects.emplace_back(job.id, job.attempt + 1); })},
 		{"a write got lost", "effects",
 		 [](History &h) {
-			 Operation *o =
-				 FindOperation(h, [](const Operation &c) { return c.effect && Took(c); });
+			 Operation *o = FindOperation(h, [](const Operation &c) { return c.effect && Took(c); });
 			 if (o)
-				 h.effects.erase(std::remove(h.effects.begin(), h.effects.end(),
-											 std::make_pair(o->job, o->attempt)),
+				 h.effects.erase(std::remove(h.effects.begin(), h.effects.end(), std::make_pair(o->job, o->attempt)),
 								 h.effects.end());
 			 return o != nullptr;
 		 }},
@@ -218,8 +204,7 @@ Spoilers()
 		{"a token that was made up was accepted", "tokens",
 		 OneOperation(
 			 [](const Operation &o, const Index &index) {
-				 return o.result == Result::Refused &&
-						index.at(o.job).attempts.at(o.attempt).size() == 1;
+				 return o.result == Result::Refused && index.at(o.job).attempts.at(o.attempt).size() == 1;
 			 },
 			 [](Operation &o, const Index &) { o.result = Result::Done; })},
 		{"a current hand-out was refused", "refusals",

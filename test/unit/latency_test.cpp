@@ -51,8 +51,7 @@ main()
 	uint64_t p50 = LatencyQuantile(counts, 0.5), p99 = LatencyQuantile(counts, 0.99);
 	Ok(p50 >= 5000 && p50 <= 5625, "median of 100..10000");
 	Ok(p99 >= 9900 && p99 <= 11137, "99th percentile of 100..10000");
-	Ok(LatencyQuantile(counts, 0) >= 100 && LatencyQuantile(counts, 0) <= 112,
-	   "fraction 0 is the smallest");
+	Ok(LatencyQuantile(counts, 0) >= 100 && LatencyQuantile(counts, 0) <= 112, "fraction 0 is the smallest");
 	Ok(LatencyQuantile(counts, 1) >= 10000, "fraction 1 is the largest");
 	printf("1..%d\n", tests);
 	return 0;

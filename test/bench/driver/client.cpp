@@ -16,8 +16,7 @@ MicrosecondsSince(Clock::time_point start)
 	return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-Client::Client(Run &run, int number)
-	: run_(run), name_("bench " + std::to_string(number)), connection_(PQconnectdb(""))
+Client::Client(Run &run, int number) : run_(run), name_("bench " + std::to_string(number)), connection_(PQconnectdb(""))
 {
 	int64_t share = (run.options.last - run.options.first + 1) / run.options.clients;
 
@@ -73,8 +72,8 @@ Client::Execute(const char *name, const Statement &statement)
 		texts.push_back(Value(parameter));
 	for (const std::string &text : texts)
 		values.push_back(text.c_str());
-	PGresult *result = PQexecPrepared(connection_, name, static_cast<int>(values.size()),
-									  values.data(), nullptr, nullptr, 0);
+	PGresult *result =
+		PQexecPrepared(connection_, name, static_cast<int>(values.size()), values.data(), nullptr, nullptr, 0);
 	ExecStatusType status = PQresultStatus(result);
 	const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	// pg-boss's library takes a claim that collides with another one for an empty one.

@@ -25,8 +25,8 @@ WorkAll(Run *run, const std::vector<std::unique_ptr<Client>> &clients)
 	std::vector<std::thread> threads;
 	Clock::time_point start = Clock::now();
 
-	run->deadline = start + std::chrono::duration_cast<Clock::duration>(
-								std::chrono::duration<double>(run->options.seconds));
+	run->deadline =
+		start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(run->options.seconds));
 	for (const auto &client : clients)
 		threads.emplace_back([&client] {
 			try {
@@ -51,8 +51,7 @@ Print(const Run &run, const std::vector<std::unique_ptr<Client>> &clients, doubl
 
 	for (const auto &client : clients) {
 		claims.insert(claims.end(), client->claims.begin(), client->claims.end());
-		completions.insert(completions.end(), client->completions.begin(),
-						   client->completions.end());
+		completions.insert(completions.end(), client->completions.begin(), client->completions.end());
 		empty_claims += client->empty_claims;
 	}
 	std::printf("jobs\t%.0f\nseconds\t%.3f\nrate\t%.1f\n", completed, seconds, completed / seconds);
