@@ -39,6 +39,9 @@ $primary->is_exact('on the primary');
 $primary->wait_for_catchup($standby);
 is($standby->processes, '', 'a standby runs nothing of ours');
 
+# The second one is left behind: who has received more than the one that is promoted could not follow it.
+$second->stop;
+
 # The server dies in the middle of everything: what its enqueuer had not recorded by then is the gap.
 $primary->safe_psql('postgres', q{SELECT insert_events(100); CHECKPOINT; SELECT pg_switch_wal()});
 $primary->wait_for_catchup($standby);
@@ -53,7 +56,6 @@ is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'the enqu
 
 # The next one in line was a standby of the old primary. It follows the new one, and is promoted in turn: the recorded
 # position may lie on either timeline.
-$second->stop;
 $second->enable_streaming($standby);
 $second->start;
 $standby->wait_for_catchup($second);
