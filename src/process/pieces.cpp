@@ -20,7 +20,8 @@ First(const PiecesState &state)
 	return state.unfinished != NIL ? (Pieces *)linitial(state.unfinished) : nullptr;
 }
 
-bool
+// Whether jobs have to be parked.
+static bool
 IsParking(const PiecesState &state)
 {
 	return state.parking.all || state.parking.handlers != NIL || state.parking.keys != nullptr;
@@ -247,9 +248,9 @@ WorkOnPieces(Enqueuer *enqueuer)
 bool
 PlaceLeftOver(Enqueuer *enqueuer)
 {
-	PiecesState *state = &enqueuer->pieces;
+	const PiecesState &state = enqueuer->pieces;
 
-	while (First(*state) == nullptr && IsParking(*state) && HasPieces(*state)) {
+	while (First(state) == nullptr && HasPieces(state)) {
 		CHECK_FOR_INTERRUPTS();
 		if (!WorkOnPieces(enqueuer))
 			return false;

@@ -34,9 +34,6 @@ struct PiecesState {
 	TimestampTz place_again_at; // when nothing else is to be done: these were in somebody's hands
 };
 
-// Whether jobs have to be parked.
-bool IsParking(const PiecesState &state);
-
 // The first commit that is not converted completely; Invalid when there is none.
 XLogRecPtr FirstUnfinished(const PiecesState &state);
 

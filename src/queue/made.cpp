@@ -103,27 +103,18 @@ IsOf(const LargeTransaction &large, Datum created_at)
 	return DatumGetTimestampTz(created_at) == large.committed_at;
 }
 
-static void
-ReadLive(Made *made, Oid schema, const LargeTransaction &large)
-{
-	using namespace column;
-
-	ForEachRow(schema, "pgq_job", [&](TupleTableSlot *row) {
-		if (IsOf(large, Value(row, kCreatedAt)))
-			Add(made, HashJob(Value(row, kHandler), Value(row, kKey), DatumGetInt32(Value(row, kPriority)),
-							  Value(row, kArgs)));
-	});
-}
+// Where a table of jobs has what is compared.
+struct JobColumns {
+	int created_at, handler, key, priority, args;
+};
 
 static void
-ReadArchived(Made *made, Oid schema, const LargeTransaction &large)
+ReadJobs(Made *made, Oid schema, const LargeTransaction &large, const char *table, const JobColumns &columns)
 {
-	using namespace archive_column;
-
-	ForEachRow(schema, "pgq_archive", [&](TupleTableSlot *row) {
-		if (IsOf(large, Value(row, kCreatedAt)))
-			Add(made, HashJob(Value(row, kHandler), Value(row, kKey), DatumGetInt32(Value(row, kPriority)),
-							  Value(row, kArgs)));
+	ForEachRow(schema, table, [&](TupleTableSlot *row) {
+		if (IsOf(large, Value(row, columns.created_at)))
+			Add(made, HashJob(Value(row, columns.handler), Value(row, columns.key),
+							  DatumGetInt32(Value(row, columns.priority)), Value(row, columns.args)));
 	});
 }
 
@@ -148,8 +139,11 @@ ReadMade(Oid schema, const LargeTransaction &large)
 	ctl.entrysize = sizeof(MadeEntry);
 	ctl.hcxt = CurrentMemoryContext;
 	made->entries = hash_create("pgq_ext what was made", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	ReadLive(made, schema, large);
-	ReadArchived(made, schema, large);
+	ReadJobs(made, schema, large, "pgq_job",
+			 {column::kCreatedAt, column::kHandler, column::kKey, column::kPriority, column::kArgs});
+	ReadJobs(made, schema, large, "pgq_archive",
+			 {archive_column::kCreatedAt, archive_column::kHandler, archive_column::kKey, archive_column::kPriority,
+			  archive_column::kArgs});
 	ReadErrors(made, schema, large);
 	return made;
 }

@@ -51,6 +51,15 @@ AddMark(ReadyMarks *marks, int32 priority, int64 from)
 	return &marks->marks[i];
 }
 
+// The mark of the priority, a new one from the start if need be; nullptr as AddMark.
+static Mark *
+MarkOf(ReadyMarks *marks, int32 priority)
+{
+	Mark *mark = FindMark(marks, priority);
+
+	return mark != nullptr ? mark : AddMark(marks, priority, 0);
+}
+
 // Whether the order is before the mark of its priority: a claim that keeps to the marks would not come across it.
 static bool
 IsEarly(const Mark *marks, int n, ReadyOrder order)
@@ -130,10 +139,8 @@ static void
 RaiseMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 {
 	bool overtaken = marks->resets != plan.resets || marks->noted - plan.noted > kMaxRecent;
-	Mark *mark = FindMark(marks, seen.priority);
+	Mark *mark = MarkOf(marks, seen.priority);
 
-	if (mark == nullptr)
-		mark = AddMark(marks, seen.priority, 0);
 	if (mark == nullptr)
 		return;
 	mark->highest = Max(mark->highest, seen.claimed);
@@ -224,9 +231,7 @@ SetLeaseMarks(ReadyMarks *marks, uint64 resets, const ReadyOrder *last, int n)
 	SpinLockAcquire(&marks->lock);
 	bool known = marks->resets == resets;
 	for (int i = 0; known && i < n; i++) {
-		Mark *mark = FindMark(marks, last[i].priority);
-		if (mark == nullptr)
-			mark = AddMark(marks, last[i].priority, 0);
+		Mark *mark = MarkOf(marks, last[i].priority);
 		known = mark != nullptr;
 		if (known)
 			mark->highest = Max(mark->highest, last[i].position);

@@ -83,31 +83,34 @@ ForgetReadyNotes()
 }
 
 static void
-Publish(const ReadyNote &note, bool lower)
+Publish(const ReadyNote &note, bool committed)
 {
 	if (note.forget)
 		ForgetMarks(note.marks);
-	else if (lower)
+	else if (note.taken != committed)
 		LowerMark(note.marks, note.order, note.all);
+}
+
+static void
+PublishAll(bool committed)
+{
+	for (int i = 0; i < nnotes; i++)
+		Publish(notes[i], committed);
+	if (too_many)
+		ForgetAllMarks();
 }
 
 void
 PublishReadyNotes(bool committed)
 {
-	for (int i = 0; i < nnotes; i++)
-		Publish(notes[i], notes[i].taken != committed);
-	if (too_many)
-		ForgetAllMarks();
+	PublishAll(committed);
 	ForgetReadyNotes();
 }
 
 void
 PublishReadyNotesOfSubtransaction()
 {
-	for (int i = 0; i < nnotes; i++)
-		Publish(notes[i], notes[i].taken);
-	if (too_many)
-		ForgetAllMarks();
+	PublishAll(false);
 }
 
 } // namespace pgq_ext::queue
