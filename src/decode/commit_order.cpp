@@ -3,12 +3,12 @@
 
 #include "decode/open_xids.hpp"
 #include "decode/wal_records.hpp"
+#include "pg/hash.hpp"
 
 extern "C" {
 #include "access/rmgr.h"
 #include "access/xact.h"
 #include "storage/procarray.h"
-#include "utils/hsearch.h"
 #include "utils/snapmgr.h"
 }
 
@@ -61,12 +61,8 @@ CommitOrder *
 ReadCommitOrder(XLogRecPtr from, XLogRecPtr to)
 {
 	CommitOrder *order = (CommitOrder *)palloc0(sizeof(CommitOrder));
-	HASHCTL ctl = {};
 
-	ctl.keysize = sizeof(TransactionId);
-	ctl.entrysize = sizeof(CommitEntry);
-	ctl.hcxt = CurrentMemoryContext;
-	order->commits = hash_create("pgq_ext commits", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	order->commits = pg::NewHash<TransactionId, CommitEntry>(CurrentMemoryContext, "pgq_ext commits", 1024);
 	return VisitWal(from, to, AddRecord, order) ? order : nullptr;
 }
 

@@ -3,11 +3,11 @@
 
 #include "decode/partition_move.hpp"
 #include "decode/wal_records.hpp"
+#include "pg/hash.hpp"
 
 extern "C" {
 #include "access/heapam_xlog.h"
 #include "access/rmgr.h"
-#include "utils/hsearch.h"
 }
 
 namespace pgq_ext::decode {
@@ -111,15 +111,9 @@ ReadInsertOrder(XLogRecPtr from, XLogRecPtr to, const List *tables)
 	int nfiles;
 	const pg::RelFileLocator *files = FilesOf(tables, &nfiles);
 	InsertOrder *order = (InsertOrder *)palloc0(sizeof(InsertOrder));
-	HASHCTL ctl = {};
 
-	ctl.keysize = sizeof(RowPlace);
-	ctl.entrysize = sizeof(InsertEntry);
-	ctl.hcxt = CurrentMemoryContext;
-	order->inserts = hash_create("pgq_ext inserts", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	ctl.keysize = sizeof(TransactionId);
-	ctl.entrysize = sizeof(TransactionId);
-	order->moving = hash_create("pgq_ext moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	order->inserts = pg::NewHash<RowPlace, InsertEntry>(CurrentMemoryContext, "pgq_ext inserts", 1024);
+	order->moving = pg::NewHash<TransactionId, TransactionId>(CurrentMemoryContext, "pgq_ext moves", 64);
 	order->files = files;
 	order->nfiles = nfiles;
 	return VisitWal(from, to, AddRecord, order) ? order : nullptr;

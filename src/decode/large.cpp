@@ -3,6 +3,7 @@
 
 #include "decode/source.hpp"
 #include "decode/source_table.hpp"
+#include "pg/hash.hpp"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -28,18 +29,6 @@ struct AbortedEntry {
 	TransactionId xid; // hash key
 };
 
-template <typename Entry>
-static HTAB *
-NewTable(const Large *large, const char *name, Size key_size)
-{
-	HASHCTL ctl = {};
-
-	ctl.keysize = key_size;
-	ctl.entrysize = sizeof(Entry);
-	ctl.hcxt = large->context;
-	return hash_create(name, 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
 // Runs body with the file's owner: the file outlives the transaction in which it is written.
 template <typename Body>
 static void
@@ -62,7 +51,7 @@ NewLarge(MemoryContext parent, ResourceOwner owner)
 
 	large->context = context;
 	large->owner = owner;
-	large->newest = NewTable<NewestEntry>(large, "pgq_ext shapes", sizeof(Oid));
+	large->newest = pg::NewHash<Oid, NewestEntry>(context, "pgq_ext shapes", 64);
 	WithOwner(large, [large]() { large->rows = BufFileCreateTemp(true); });
 	return large;
 }
@@ -152,7 +141,8 @@ void
 NoteAborted(Large *large, TransactionId xid)
 {
 	if (large->aborted == nullptr)
-		large->aborted = NewTable<AbortedEntry>(large, "pgq_ext aborted subtransactions", sizeof(TransactionId));
+		large->aborted =
+			pg::NewHash<TransactionId, AbortedEntry>(large->context, "pgq_ext aborted subtransactions", 64);
 	hash_search(large->aborted, &xid, HASH_ENTER, nullptr);
 }
 

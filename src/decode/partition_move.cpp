@@ -1,6 +1,8 @@
 // Telling cross-partition UPDATEs from inserts: see partition_move.hpp.
 #include "decode/partition_move.hpp"
 
+#include "pg/hash.hpp"
+
 extern "C" {
 #include "access/heapam_xlog.h"
 #include "access/rmgr.h"
@@ -17,12 +19,8 @@ PartitionMoves
 NewPartitionMoves()
 {
 	PartitionMoves moves = {};
-	HASHCTL ctl = {};
 
-	ctl.keysize = sizeof(XLogRecPtr);
-	ctl.entrysize = sizeof(MoveEntry);
-	ctl.hcxt = CurrentMemoryContext;
-	moves.deletes = hash_create("pgq_ext partition moves", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	moves.deletes = pg::NewHash<XLogRecPtr, MoveEntry>(CurrentMemoryContext, "pgq_ext partition moves", 64);
 	return moves;
 }
 

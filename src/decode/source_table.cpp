@@ -2,6 +2,7 @@
 #include "decode/source_table.hpp"
 
 #include "decode/source.hpp"
+#include "pg/hash.hpp"
 
 extern "C" {
 #include "catalog/partition.h"
@@ -45,24 +46,13 @@ BuildSource(Relation relation, bool requests, const List *all)
 	return source;
 }
 
-static HTAB *
-NewEntries(MemoryContext context)
-{
-	HASHCTL ctl = {};
-
-	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(SourceEntry);
-	ctl.hcxt = context;
-	return hash_create("pgq_ext sources", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
 Source *
 FindSource(SourceTable *table, MemoryContext batch, Relation relation, bool requests, const List *handlers)
 {
 	Oid relid = RelationGetRelid(relation);
 
 	if (table->entries == nullptr)
-		table->entries = NewEntries(batch);
+		table->entries = pg::NewHash<Oid, SourceEntry>(batch, "pgq_ext sources", 64);
 	SourceEntry *entry = (SourceEntry *)hash_search(table->entries, &relid, HASH_FIND, nullptr);
 	if (entry != nullptr)
 		return entry->source;

@@ -1,13 +1,13 @@
 // Adding live jobs: see append.hpp.
 #include "queue/append.hpp"
 
+#include "pg/hash.hpp"
 #include "queue/due.hpp"
 #include "queue/parking.hpp"
 #include "queue/ready_notes.hpp"
 
 extern "C" {
 #include "access/detoast.h"
-#include "utils/hsearch.h"
 }
 
 namespace pgq_ext::queue {
@@ -36,12 +36,7 @@ enum class Place { Head, PerhapsHead, Behind, Parked };
 static void
 StartKnown(Appender *appender)
 {
-	HASHCTL ctl = {};
-
-	ctl.keysize = sizeof(int64);
-	ctl.entrysize = sizeof(KnownEntry);
-	ctl.hcxt = appender->known_context;
-	appender->known = hash_create("pgq_ext keys of a batch", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	appender->known = pg::NewHash<int64, KnownEntry>(appender->known_context, "pgq_ext keys of a batch", 256);
 }
 
 Appender *

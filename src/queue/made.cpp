@@ -1,11 +1,11 @@
 // What has been made of a large transaction: see made.hpp.
 #include "queue/made.hpp"
 
+#include "pg/hash.hpp"
 #include "queue/job.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
-#include "utils/hsearch.h"
 #include "utils/pg_lsn.h"
 }
 
@@ -133,12 +133,8 @@ Made *
 ReadMade(Oid schema, const LargeTransaction &large)
 {
 	Made *made = (Made *)palloc0(sizeof(Made));
-	HASHCTL ctl = {};
 
-	ctl.keysize = sizeof(uint64);
-	ctl.entrysize = sizeof(MadeEntry);
-	ctl.hcxt = CurrentMemoryContext;
-	made->entries = hash_create("pgq_ext what was made", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	made->entries = pg::NewHash<uint64, MadeEntry>(CurrentMemoryContext, "pgq_ext what was made", 1024);
 	ReadJobs(made, schema, large, "pgq_job",
 			 {column::kCreatedAt, column::kHandler, column::kKey, column::kPriority, column::kArgs});
 	ReadJobs(made, schema, large, "pgq_archive",

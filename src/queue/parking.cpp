@@ -1,6 +1,7 @@
 // Parked jobs: see parking.hpp.
 #include "queue/parking.hpp"
 
+#include "pg/hash.hpp"
 #include "queue/append.hpp"
 
 namespace pgq_ext::queue {
@@ -9,12 +10,7 @@ namespace pgq_ext::queue {
 HTAB *
 NewKeys()
 {
-	HASHCTL ctl = {};
-
-	ctl.keysize = sizeof(int64);
-	ctl.entrysize = sizeof(int64);
-	ctl.hcxt = CurrentMemoryContext;
-	return hash_create("pgq_ext parked keys", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return pg::NewHash<int64, int64>(CurrentMemoryContext, "pgq_ext parked keys", 64);
 }
 
 static bool
