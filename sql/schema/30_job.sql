@@ -31,11 +31,13 @@ CREATE TABLE @extschema@.pgq_job (
     worker            text,
     last_error        text,
     args              jsonb,
-    PRIMARY KEY (job_id)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+    PRIMARY KEY (job_id) WITH (deduplicate_items = off)
+) WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
         vacuum_truncate = off);
-CREATE INDEX pgq_job_ready ON @extschema@.pgq_job (queue, priority, position) WHERE state = 'r';
-CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WHERE key_hash IS NOT NULL AND state NOT IN ('s', 'p');
+-- Of these indexes' keys there are no two alike but those of dead versions: nothing is gained by looking for them.
+CREATE INDEX pgq_job_ready ON @extschema@.pgq_job (queue, priority, position) WITH (deduplicate_items = off) WHERE state = 'r';
+CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WITH (deduplicate_items = off)
+ WHERE key_hash IS NOT NULL AND state NOT IN ('s', 'p');
 CREATE INDEX pgq_job_parked ON @extschema@.pgq_job (position) WHERE state = 'p';
 CREATE INDEX pgq_job_timer ON @extschema@.pgq_job (visible_at) WHERE state IN ('d', 's');
 COMMENT ON TABLE @extschema@.pgq_job IS 'live jobs; only the enqueuer adds rows, in commit order';

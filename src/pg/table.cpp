@@ -21,6 +21,18 @@ RelationNamed(Oid schema, const char *name)
 	return relid;
 }
 
+// Says of each index that an update which writes it changes its keys. Whether that is so the server would look up in the
+// range table; and it would look for dead entries of older versions before it splits a page, which costs more than to split
+// it: the entries don't outlive the job by long.
+static void
+HintChanged(ResultRelInfo *info)
+{
+	for (int i = 0; i < info->ri_NumIndices; i++) {
+		info->ri_IndexRelationInfo[i]->ii_CheckedUnchanged = true;
+		info->ri_IndexRelationInfo[i]->ii_IndexUnchanged = false;
+	}
+}
+
 Table
 Open(Oid schema, const char *name)
 {
@@ -29,9 +41,9 @@ Open(Oid schema, const char *name)
 	table.relation = table_open(RelationNamed(schema, name), RowExclusiveLock);
 	table.estate = CreateExecutorState();
 	table.info = makeNode(ResultRelInfo);
-	// Range table index 0: there is none; HintUnchanged tells the indexes what they would read there.
-	InitResultRelInfo(table.info, table.relation, 0, nullptr, 0);
+	InitResultRelInfo(table.info, table.relation, 0, nullptr, 0); // range table index 0: there is none
 	ExecOpenIndices(table.info, false);
+	HintChanged(table.info);
 	table.row = table_slot_create(table.relation, nullptr);
 	table.spare = table_slot_create(table.relation, nullptr);
 	table.changed = MakeSingleTupleTableSlot(RelationGetDescr(table.relation), &TTSOpsVirtual);
@@ -158,24 +170,6 @@ InsertIndexEntries(const Table &table, TupleTableSlot *slot, bool update)
 	ResetPerTupleExprContext(table.estate);
 }
 
-// Tells each index whether the row in changed has the same keys as the row it was made from, in row. An index then looks
-// for dead entries, of older versions of the row, before it splits a page; where keys change that is in vain.
-static void
-HintUnchanged(const Table &table)
-{
-	for (int i = 0; i < table.info->ri_NumIndices; i++) {
-		IndexInfo *index = table.info->ri_IndexRelationInfo[i];
-		bool unchanged = true;
-
-		for (int key = 0; key < index->ii_NumIndexKeyAttrs; key++) {
-			int column = index->ii_IndexAttrNumbers[key] - 1;
-			unchanged = unchanged && column >= 0 && table.changed->tts_values[column] == table.row->tts_values[column];
-		}
-		index->ii_CheckedUnchanged = true;
-		index->ii_IndexUnchanged = unchanged;
-	}
-}
-
 Outcome
 Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 {
@@ -186,10 +180,8 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 	Assert(!TTS_EMPTY(table.changed));
 	Outcome outcome = OutcomeOf(table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true),
 												   snapshot, InvalidSnapshot, true, &failure, &mode, &update_indexes));
-	if (outcome == Outcome::Done && update_indexes) {
-		HintUnchanged(table);
+	if (outcome == Outcome::Done && update_indexes)
 		InsertIndexEntries(table, table.changed, true);
-	}
 	return outcome;
 }
 

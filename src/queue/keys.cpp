@@ -90,14 +90,34 @@ HasEarlier(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 posit
 	return FindOfKey(jobs, snapshot, key, keys, 2, BackwardScanDirection, jobs.spare);
 }
 
+// Finds the key's first job in this range of positions.
+static bool
+FindBetween(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 after, int64 up_to)
+{
+	ScanKeyData keys[3];
+
+	HashIs(&keys[0], key);
+	ScanKeyInit(&keys[1], 2, BTGreaterStrategyNumber, F_INT8GT, Int64GetDatum(after));
+	ScanKeyInit(&keys[2], 2, BTLessEqualStrategyNumber, F_INT8LE, Int64GetDatum(up_to));
+	return FindOfKey(jobs, snapshot, key, keys, 3, ForwardScanDirection, jobs.row);
+}
+
+// A scan reads all entries on a page that the keys admit before it returns the first, and of a key with many jobs these are
+// hundreds. So it looks no further at first than where the next job is likely to be: a few times as far as the last time.
 bool
 FindNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 position)
 {
-	ScanKeyData keys[2];
+	constexpr int64 kEnd = PG_INT64_MAX;
+	constexpr int64 kTimes = 4;
+	static int64 reach = kEnd;
+	int64 near = reach < kEnd - position ? position + reach : kEnd;
+	bool found = FindBetween(jobs, snapshot, key, position, near);
+	bool isnull;
 
-	HashIs(&keys[0], key);
-	ScanKeyInit(&keys[1], 2, BTGreaterStrategyNumber, F_INT8GT, Int64GetDatum(position));
-	return FindOfKey(jobs, snapshot, key, keys, 2, ForwardScanDirection, jobs.row);
+	if (!found && near < kEnd)
+		found = FindBetween(jobs, snapshot, key, near, kEnd);
+	reach = found ? kTimes * (DatumGetInt64(pg::Get(jobs.row, column::kPosition, &isnull)) - position) : kEnd;
+	return found;
 }
 
 bool

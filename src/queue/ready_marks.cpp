@@ -4,8 +4,8 @@
 namespace pgq_ext::queue {
 
 // A claim begins at the start after this time, or after many times what the last such claim took.
-constexpr int64 kFullScanInterval = USECS_PER_SEC;
-constexpr int64 kFullScanShare = 50;
+constexpr int64 kFullScanInterval = 5 * USECS_PER_SEC;
+constexpr int64 kFullScanShare = 100;
 
 static Mark *
 FindMark(ReadyMarks *marks, int32 priority)

@@ -6,7 +6,7 @@
 // a job claimable notes its order (priority and position) when its transaction has ended; what is noted before a mark is
 // looked at one by one. A claim that was seen by nobody yet but rolls back notes what it had claimed.
 //
-// Wrong marks make a job wait, never go wrong: each second or so, a claim begins at the start. Nobody may raise a mark past a
+// Wrong marks make a job wait, never go wrong: each five seconds or so, a claim begins at the start. Nobody may raise a mark past a
 // job that became claimable after his snapshot: so what was noted since he looked bounds what he raises.
 #pragma once
 
