@@ -29,6 +29,10 @@ namespace pgq_ext::process {
 // Idle, it looks around once a second: for DROP EXTENSION, and for commits that had no way to wake it.
 constexpr long kIdleSleepMs = 1000;
 
+// While much is written that nobody has woken it for: what is read of a large transaction now need not be at its commit.
+constexpr long kBusySleepMs = 20;
+constexpr uint64 kBusyBytes = 256 * 1024;
+
 static void
 ApplySettings()
 {
@@ -67,6 +71,7 @@ Step(Enqueuer *enqueuer)
 {
 	HandleInterrupts();
 	FlushAnnounced(enqueuer->db);
+	XLogRecPtr from = decode::Position(enqueuer->decoder);
 	bool drained = decode::ReadWal(enqueuer->decoder, enqueuer->batch);
 	if (TablesMayHaveChanged(enqueuer) && !WatchTables(enqueuer))
 		return false;
@@ -82,7 +87,8 @@ Step(Enqueuer *enqueuer)
 	if (drained && !HasPieces(enqueuer->pieces)) {
 		pgstat_report_stat(false);
 		pgstat_report_activity(STATE_IDLE, nullptr);
-		Sleep(enqueuer->db, decode::Position(enqueuer->decoder), kIdleSleepMs);
+		XLogRecPtr to = decode::Position(enqueuer->decoder);
+		Sleep(enqueuer->db, to, to - from >= kBusyBytes ? kBusySleepMs : kIdleSleepMs);
 		pgstat_report_activity(STATE_RUNNING, "converting events into jobs");
 	}
 	return true;

@@ -1,43 +1,15 @@
 // Adding live jobs: see append.hpp.
 #include "queue/append.hpp"
 
-#include "pg/hash.hpp"
 #include "queue/due.hpp"
+#include "queue/key_filter.hpp"
 #include "queue/parking.hpp"
 #include "queue/ready_notes.hpp"
 
-extern "C" {
-#include "access/detoast.h"
-}
-
 namespace pgq_ext::queue {
-
-// What of a batch's keys is remembered at most. Beyond, all is forgotten, and jobs of the batch
-// itself are found and locked like any other.
-constexpr Size kKnownBytes = 16 * 1024 * 1024;
-
-// A longer key isn't remembered at all.
-constexpr Size kKnownKeyBytes = 1024;
-
-// Keys of one hash, in a hash table by hash.
-struct KnownKey {
-	Key key;
-	KnownKey *next;
-};
-
-struct KnownEntry {
-	int64 hash;
-	KnownKey *first;
-};
 
 // Where a new job stands in its key.
 enum class Place { Head, PerhapsHead, Behind, Parked };
-
-static void
-StartKnown(Appender *appender)
-{
-	appender->known = pg::NewHash<int64, KnownEntry>(appender->known_context, "pgq_ext keys of a batch", 256);
-}
 
 Appender *
 OpenAppender(Oid schema, const Parking *parking)
@@ -47,19 +19,26 @@ OpenAppender(Oid schema, const Parking *parking)
 	auto *appender = static_cast<Appender *>(palloc0(sizeof(Appender)));
 
 	appender->context = context;
-	appender->known_context = AllocSetContextCreate(context, "pgq_ext known keys", ALLOCSET_DEFAULT_SIZES);
+	appender->known = NewKnownKeys(context);
 	appender->row_context = AllocSetContextCreate(context, "pgq_ext new job", ALLOCSET_DEFAULT_SIZES);
 	appender->jobs = pg::Open(schema, "pgq_job");
+	appender->rows = pg::NewRows(appender->jobs);
 	appender->parking = parking;
 	appender->snapshot = pg::FreshSnapshot();
-	StartKnown(appender);
 	MemoryContextSwitchTo(old);
 	return appender;
 }
 
 void
+InsertAppended(Appender *appender)
+{
+	pg::InsertRows(appender->jobs, appender->rows);
+}
+
+void
 CloseAppender(Appender *appender)
 {
+	InsertAppended(appender);
 	UnregisterSnapshot(appender->snapshot);
 	pg::Close(&appender->jobs);
 	MemoryContextDelete(appender->context);
@@ -68,45 +47,19 @@ CloseAppender(Appender *appender)
 void
 ForgetAppended(Appender *appender)
 {
-	MemoryContextReset(appender->known_context); // the hash table too
-	StartKnown(appender);
+	ForgetKnown(&appender->known);
 	appender->stale = true;
-}
-
-static bool
-IsKnown(Appender *appender, const Key &key)
-{
-	auto *entry = static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_FIND, nullptr));
-
-	for (KnownKey *known = entry != nullptr ? entry->first : nullptr; known != nullptr; known = known->next)
-		if (SameKey(known->key, key))
-			return true;
-	return false;
 }
 
 // Notes that this transaction has added a job of the key.
 static void
 Remember(Appender *appender, const Key &key)
 {
-	if (!key.present || IsKnown(appender, key))
+	if (!key.present || IsKnown(appender->known, key))
 		return;
-	if (toast_raw_datum_size(key.key) > kKnownKeyBytes) {
+	AddKeyToFilter(key);
+	if (!AddKnown(&appender->known, key))
 		appender->stale = true;
-		return;
-	}
-	if (MemoryContextMemAllocated(appender->known_context, true) > kKnownBytes)
-		ForgetAppended(appender);
-
-	bool found;
-	auto *entry = static_cast<KnownEntry *>(hash_search(appender->known, &key.hash, HASH_ENTER, &found));
-	if (!found)
-		entry->first = nullptr;
-
-	MemoryContext old = MemoryContextSwitchTo(appender->known_context);
-	auto *known = static_cast<KnownKey *>(palloc(sizeof(KnownKey)));
-	*known = KnownKey{CopyKey(key), entry->first};
-	entry->first = known;
-	MemoryContextSwitchTo(old);
 }
 
 // Takes care that the job in jobs.row, live in the snapshot, can't leave unnoticed before our
@@ -139,10 +92,21 @@ Renew(Appender *appender)
 {
 	MemoryContext old = MemoryContextSwitchTo(appender->context);
 
+	InsertAppended(appender);
 	UnregisterSnapshot(appender->snapshot);
 	appender->snapshot = pg::FreshSnapshot();
 	appender->stale = false;
 	MemoryContextSwitchTo(old);
+}
+
+// A key was searched in vain.
+static void
+NoteMissing(Appender *appender)
+{
+	if (!NeedsKeyFilter(appender->jobs))
+		return;
+	InsertAppended(appender);
+	MakeKeyFilter(appender->jobs, appender->snapshot);
 }
 
 // Rule 2 of keys.hpp.
@@ -151,14 +115,18 @@ FindPlace(Appender *appender, const Key &key)
 {
 	if (!key.present)
 		return Place::Head;
-	if (IsKnown(appender, key))
+	if (IsKnown(appender->known, key))
 		return Place::Behind;
+	if (LacksKey(key))
+		return Place::Head;
 	for (;;) {
 		CHECK_FOR_INTERRUPTS();
 		if (appender->stale)
 			Renew(appender);
-		if (!FindLast(appender->jobs, appender->snapshot, key))
+		if (!FindLast(appender->jobs, appender->snapshot, key)) {
+			NoteMissing(appender);
 			return Place::Head;
+		}
 		switch (Hold(appender->jobs, appender->snapshot)) {
 		case pg::Outcome::Done:
 			return Place::Behind;
@@ -228,6 +196,15 @@ StartJob(const pg::Table &jobs, const NewJob &job, const Key &key, TimestampTz v
 	SetNullable(jobs, kArgs, job.args);
 }
 
+// Adds the job in jobs.changed.
+static void
+Add(Appender *appender)
+{
+	pg::AddRow(appender->jobs, appender->rows);
+	if (pg::IsFull(*appender->rows))
+		InsertAppended(appender);
+}
+
 void
 Append(Appender *appender, const NewJob &job)
 {
@@ -239,7 +216,7 @@ Append(Appender *appender, const NewJob &job)
 	StartJob(jobs, job, key, GetCurrentTimestamp());
 	pg::Set(jobs, column::kPosition, Int64GetDatum(job.position));
 	SetPlace(jobs, place);
-	pg::Insert(jobs);
+	Add(appender);
 	if (StateAt(place) == State::Ready)
 		NoteReady(FindReadyMarks(RelationGetRelid(jobs.relation), job.queue), ReadyOrder{job.priority, job.position});
 	if (place != Place::Parked)
@@ -257,7 +234,7 @@ AppendScheduled(Appender *appender, const NewJob &job)
 	StartJob(jobs, job, MakeKey(job.handler, job.key), job.visible_at);
 	pg::Set(jobs, column::kState, LetterDatum(State::Scheduled));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(true));
-	pg::Insert(jobs);
+	Add(appender);
 	NoteDue(job.visible_at);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_context);

@@ -1,7 +1,8 @@
 // The enqueuer's side of the key protocol: adding live jobs. See keys.hpp for the rules.
 #pragma once
 
-#include "queue/keys.hpp"
+#include "pg/rows.hpp"
+#include "queue/known_keys.hpp"
 
 namespace pgq_ext::queue {
 
@@ -27,12 +28,12 @@ struct Parking;
 // own). Only one process of a database may have one at a time.
 struct Appender {
 	pg::Table jobs;
+	pg::Rows *rows;         // new jobs that are not in the table yet
 	const Parking *parking; // whose jobs are parked; nullptr: nobody's
 	Snapshot snapshot;      // shows what the key index is asked about; renewed as rules demand
 	bool stale;             // snapshot must be renewed before it is asked again
-	HTAB *known;            // keys that got a job in this transaction, in known_context; bounded
-	MemoryContext context;  // parent of all below, holds the Appender itself
-	MemoryContext known_context;
+	KnownKeys known;
+	MemoryContext context;     // parent of all below, holds the Appender itself
 	MemoryContext row_context; // reset with each job
 };
 
@@ -49,6 +50,9 @@ void AppendScheduled(Appender *appender, const NewJob &job);
 // Gives the scheduled or parked job in jobs.row its place, at the end of its key. False: somebody holds the
 // row, try again later.
 bool PlaceJob(Appender *appender, const pg::Table &jobs, int64 position);
+
+// Puts all jobs into the table that have been added: to be called before anybody looks for them there.
+void InsertAppended(Appender *appender);
 
 // To be called when a job that this transaction may have appended was deleted by this transaction.
 void ForgetAppended(Appender *appender);

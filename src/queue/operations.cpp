@@ -250,6 +250,7 @@ TryCancelNow(const JobTables &tables, Snapshot snapshot, int64 job_id)
 Cancelled
 CancelNow(Appender *appender, Oid schema, int64 job_id)
 {
+	InsertAppended(appender);
 	JobTables tables = OpenJobTables(schema);
 	Snapshot snapshot = pg::FreshSnapshot();
 	Cancelled cancelled = TryCancelNow(tables, snapshot, job_id);
