@@ -13,6 +13,17 @@ extern "C" {
 
 namespace pgq_ext::queue {
 
+// What the runs of a source have in common. Between two runs a rule that one of its evaluations uses may be compiled anew,
+// and the old one is gone: but only in another generation.
+struct OpenSource {
+	const decode::Source *source;
+	TupleTableSlot *row;
+	Evaluations evaluations;
+};
+
+// Beyond so many (partitions, perhaps) all are closed.
+constexpr int kOpenSources = 64;
+
 struct Conversion {
 	Oid schema;
 	decode::Batch *batch;
@@ -22,6 +33,8 @@ struct Conversion {
 	int64 *next_position;
 	TimestampTz now;
 	MemoryContext row_context; // reset with each event
+	OpenSource sources[kOpenSources];
+	int nsources;
 	Tally tally;
 };
 
@@ -103,26 +116,50 @@ DoRequestOf(Conversion *conversion, TupleTableSlot *row)
 }
 
 static void
+CloseSources(Conversion *conversion)
+{
+	for (int i = 0; i < conversion->nsources; i++) {
+		EndEvaluations(&conversion->sources[i].evaluations);
+		ExecDropSingleTupleTableSlot(conversion->sources[i].row);
+	}
+	conversion->nsources = 0;
+}
+
+static OpenSource *
+OpenSourceOf(Conversion *conversion, const decode::Source *source)
+{
+	for (int i = 0; i < conversion->nsources; i++)
+		if (conversion->sources[i].source == source) {
+			RenewEvaluations(&conversion->sources[i].evaluations);
+			return &conversion->sources[i];
+		}
+	if (conversion->nsources == kOpenSources)
+		CloseSources(conversion);
+
+	OpenSource *open = &conversion->sources[conversion->nsources++];
+	open->source = source;
+	open->row = MakeSingleTupleTableSlot(source->desc, &TTSOpsMinimalTuple);
+	open->evaluations = StartEvaluations(conversion->schema, source);
+	return open;
+}
+
+static void
 ConvertRun(Conversion *conversion, const decode::Run *run)
 {
-	decode::Source *source = run->source;
-	TupleTableSlot *row = MakeSingleTupleTableSlot(source->desc, &TTSOpsMinimalTuple);
-	Evaluations evaluations = StartEvaluations(conversion->schema, source);
+	OpenSource *open = OpenSourceOf(conversion, run->source);
 
 	for (int64 i = 0; i < run->nrows; i++) {
 		CHECK_FOR_INTERRUPTS();
-		if (!tuplestore_gettupleslot(conversion->batch->rows, true, false, row))
+		if (!tuplestore_gettupleslot(conversion->batch->rows, true, false, open->row))
 			elog(ERROR, "a batch of events ended early");
 		MemoryContext old = MemoryContextSwitchTo(conversion->row_context);
-		if (source->requests)
-			DoRequestOf(conversion, row);
+		if (run->source->requests)
+			DoRequestOf(conversion, open->row);
 		else
-			ConvertEvent(conversion, run, &evaluations, row);
+			ConvertEvent(conversion, run, &open->evaluations, open->row);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(conversion->row_context);
 	}
-	EndEvaluations(&evaluations);
-	ExecDropSingleTupleTableSlot(row);
 }
 
 // Deletes the row with that id, if it is there and nobody is at it.
@@ -184,6 +221,7 @@ Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_positi
 		StartClock(terms.timeout_ms);
 	foreach (lc, batch->runs)
 		ConvertRun(&conversion, (decode::Run *)lfirst(lc));
+	CloseSources(&conversion);
 	if (terms.care == Care::None)
 		StopClock();
 	CloseAppender(conversion.appender);

@@ -16,6 +16,7 @@ StartEvaluations(Oid schema, const decode::Source *source)
 	int n = Max(1, source->nhandlers);
 
 	evaluations.schema = schema;
+	evaluations.generation = RuleGeneration();
 	evaluations.source = source;
 	evaluations.context = CurrentMemoryContext;
 	evaluations.contexts = (MemoryContext *)palloc0(n * sizeof(MemoryContext));
@@ -37,6 +38,15 @@ EndEvaluations(Evaluations *evaluations)
 {
 	for (int i = 0; i < evaluations->source->nhandlers; i++)
 		Discard(evaluations, i);
+}
+
+void
+RenewEvaluations(Evaluations *evaluations)
+{
+	if (evaluations->generation == RuleGeneration())
+		return;
+	EndEvaluations(evaluations);
+	evaluations->generation = RuleGeneration();
 }
 
 static void

@@ -11,10 +11,11 @@ extern "C" {
 
 namespace pgq_ext::queue {
 
-// The evaluations of one run of events: one per handler, made when first needed, each in a context of its own under the
+// The evaluations of a source's events: one per handler, made when first needed, each in a context of its own under the
 // one current at StartEvaluations.
 struct Evaluations {
 	Oid schema;
+	uint64 generation; // of rules, in which they were made
 	const decode::Source *source;
 	MemoryContext context;
 	MemoryContext *contexts;
@@ -23,6 +24,9 @@ struct Evaluations {
 
 Evaluations StartEvaluations(Oid schema, const decode::Source *source);
 void EndEvaluations(Evaluations *evaluations);
+
+// To be called before they are used for another run: those that were made in another generation are made anew.
+void RenewEvaluations(Evaluations *evaluations);
 
 // Evaluates the source's handler number i over the row; raises what the expressions raise.
 Verdict EvaluateOrRaise(Evaluations *evaluations, int i, TupleTableSlot *row);

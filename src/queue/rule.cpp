@@ -46,6 +46,12 @@ struct Evaluation {
 // Moves whenever something that a compiled expression depends on may have changed.
 static uint64 generation = 1;
 
+uint64
+RuleGeneration()
+{
+	return generation;
+}
+
 static void
 SyscacheCallback(Datum, int, uint32)
 {

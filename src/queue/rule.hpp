@@ -38,6 +38,10 @@ Evaluation *BeginEvaluation(Oid schema, const decode::Source *source, int i);
 // Evaluates the expressions over the row (in the shape of the source). null_value_not_allowed (22004) for a NULL priority.
 Verdict Evaluate(Evaluation *evaluation, TupleTableSlot *row);
 
+// Changes with everything that compiled expressions may depend on: an Evaluation must not be used in another generation than
+// that in which it was begun.
+uint64 RuleGeneration();
+
 // Forgets what is compiled for a handler that is no longer used.
 void ForgetRule(decode::Handler *handler);
 
