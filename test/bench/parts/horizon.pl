@@ -10,7 +10,7 @@ my $through = Bench::Results::scaled(500_000);
 my $jobs = Bench::Results::scaled(40_000);
 my $server = Bench::Server->start('with', extension => 1);
 my $pgq = Bench::Subject->new($server, 'pgq');
-my $results = Bench::Results->new('horizon', 2);
+my $results = Bench::Results->new('horizon', 3);
 
 # A transaction with a snapshot and an id.
 my $open_transaction = 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT txid_current(); SELECT pg_sleep(86400)';
