@@ -1,4 +1,4 @@
-# Runs the plan of a random workload in a database of its own, and compares what became of it with the oracle.
+# Runs a plan, as RandomWorkload makes them, in a database of its own, and compares what became of it with the oracle.
 package RandomRun;
 
 use strict;
@@ -9,7 +9,6 @@ use Test::More;
 use Time::HiRes qw(usleep);
 use DecodeNode;
 use PsqlSession;
-use RandomWorkload;
 
 my @parts = qw(types sources statements changes oracle);
 my $sessions = 4;
@@ -26,22 +25,22 @@ max_wal_size = 4GB
 EOF_CONF
 }
 
-# One round: the workload of that seed, and its comparison. Returns whether all is well.
+# The database of the plan's round.
+sub database
+{
+    my ($class, $plan) = @_;
+    return 'random_' . $plan->name;
+}
+
+# One round: the plan, and the comparison. Returns whether all is well.
 sub round
 {
-    my ($class, $node, $seed, $transactions) = @_;
-    my $self = bless { node => $node, database => "random_$seed", seed => $seed, queues => [], errors => {}, frozen => undef }, $class;
-    my $plan = RandomWorkload->new($seed);
-    note("PGQ_SEED=$seed");
-    # With little memory nearly every transaction is streamed while it runs.
-    my $memory = $seed % 2 ? '64kB' : '4MB';
-    $node->safe_psql('postgres', "ALTER SYSTEM SET pgq_ext.decoding_work_mem = '$memory'; SELECT pg_reload_conf()");
+    my ($class, $node, $plan) = @_;
+    my $self = bless { node => $node, database => $class->database($plan), name => $plan->name, queues => [], errors => {}, frozen => undef }, $class;
+    $node->safe_psql('postgres', sprintf q{ALTER SYSTEM SET pgq_ext.decoding_work_mem = '%s'; SELECT pg_reload_conf()}, $plan->decoding_work_mem);
     $self->_create_database($plan);
-    $self->_run($plan->steps($sessions, $transactions));
-    my $well = $self->_compare;
-    diag("PGQ_SEED=$seed") unless $well;
-    $self->_drop_database if $well;
-    return $well;
+    $self->_run($plan->steps($sessions));
+    return $self->_compare;
 }
 
 sub _create_database
@@ -197,7 +196,7 @@ sub _compare
         SELECT format('%s rows inserted, %s events of handlers, %s jobs, %s errors, %s changes of tables, %s jobs of rows that were changed on their way', (SELECT count(*) FROM w.inserted),
                       (SELECT count(*) FROM w.expected WHERE wanted), count(position), count(error_id), (SELECT count(DISTINCT no) FROM w.shape),
                       (SELECT count(*) FROM w.expected e JOIN w.made m USING (handler, id) WHERE form IN ('row', 'keyed') AND args <> e.row)) FROM w.made}));
-    my $well = is($found, '', "seed $self->{seed}");
+    my $well = is($found, '', $self->{name});
     # Errors are part of the workload; these would mean that a statement was not what was meant.
     foreach my $state (sort keys %{ $self->{errors} })
     {
@@ -208,11 +207,13 @@ sub _compare
     return is(join("\n", @wrong), '', 'no statement is nonsense') && $well;
 }
 
-sub _drop_database
+# Drops the database of a round.
+sub clean_up
 {
-    my ($self) = @_;
-    $self->{node}->safe_psql($self->{database}, "SELECT pg_drop_replication_slot('$self->{database}_oracle')");
-    $self->{node}->safe_psql('postgres', "DROP DATABASE $self->{database}");
+    my ($class, $node, $plan) = @_;
+    my $database = $class->database($plan);
+    $node->safe_psql($database, "SELECT pg_drop_replication_slot('${database}_oracle')");
+    $node->safe_psql('postgres', "DROP DATABASE $database");
     return;
 }
 

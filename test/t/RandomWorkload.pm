@@ -1,5 +1,5 @@
 # The plan of a random workload: sources, handlers, and what some sessions do, statement by statement, in one order. The same
-# seed gives the same plan. What a statement says in detail is the matter of test/random/*.sql.
+# seed gives the same plan. What a statement says in detail is the matter of test/random/*.sql. RandomRun runs it.
 package RandomWorkload;
 
 use strict;
@@ -17,10 +17,24 @@ my @statements = (
     (qw(insert)) x 6, (qw(insert_select)) x 2, (qw(copy)) x 3, (qw(nothing update)) x 2, (qw(merge)) x 2, (qw(modify)) x 4,
     (qw(both)) x 2, (qw(subtransactions)) x 2, (qw(change)) x 3, (qw(around)) x 3, (qw(work enqueue settings)));
 
+# transactions: of each session.
 sub new
 {
-    my ($class, $seed) = @_;
-    return bless { seed => $seed, drawn => 0, prepared => 0, handlers => 0 }, $class;
+    my ($class, $seed, $transactions) = @_;
+    return bless { seed => $seed, transactions => $transactions, drawn => 0, prepared => 0, handlers => 0 }, $class;
+}
+
+sub name
+{
+    my ($self) = @_;
+    return "seed_$self->{seed}";
+}
+
+# With little memory nearly every transaction is streamed while it runs.
+sub decoding_work_mem
+{
+    my ($self) = @_;
+    return $self->{seed} % 2 ? '64kB' : '4MB';
 }
 
 # A number from 0 to n - 1. Perl's own generator is used by others, too.
@@ -76,8 +90,8 @@ sub _create_handler
 # enqueuer and the server. All other sessions end with no transaction open.
 sub steps
 {
-    my ($self, $sessions, $transactions) = @_;
-    my @queues = map { [ map { $self->_transaction } 1 .. $transactions ] } 1 .. $sessions;
+    my ($self, $sessions) = @_;
+    my @queues = map { [ map { $self->_transaction } 1 .. $self->{transactions} ] } 1 .. $sessions;
     my @steps;
     while (my @open = grep { @{ $queues[$_] } } 0 .. $#queues)
     {
