@@ -1,11 +1,19 @@
 -- Changes of tables in the random workload. Each is noted where its transaction can see it, so that what becomes of rows on
 -- their way can be told.
 
-CREATE FUNCTION w.note_change(root oid, change text, name text, value jsonb) RETURNS void LANGUAGE sql AS
-    $$ INSERT INTO w.shape SELECT nextval('w.numbers'), relid, change, name, value FROM w.family(root) relid $$;
+-- The server's catalog says for which columns it keeps a default: whether a statement rewrote a table can't be told from the
+-- statement.
+CREATE FUNCTION w.kept(rel oid) RETURNS text[] LANGUAGE sql STABLE AS
+    $$ SELECT coalesce(array_agg(attname::text ORDER BY attnum), '{}') FROM pg_attribute WHERE attrelid = rel AND atthasmissing $$;
 
-CREATE FUNCTION w.note_rewrite(no int) RETURNS void LANGUAGE sql AS
-    $$ SELECT w.note_change(t::regclass, 'rewrite', NULL, NULL) FROM w.name(no) t WHERE t IS NOT NULL $$;
+CREATE FUNCTION w.note_change(root oid, change text, name text, value jsonb) RETURNS void LANGUAGE sql AS
+    $$ INSERT INTO w.shape SELECT no, relid, change, name, value, w.kept(relid) FROM nextval('w.numbers') no, w.family(root) relid $$;
+
+-- Notes what VACUUM FULL and CLUSTER have done, which can't note it themselves. To be called before each change, with the
+-- table locked, and at the end: in between, nothing depends on when it was.
+CREATE FUNCTION w.note_kept(root oid) RETURNS void LANGUAGE sql AS $$
+    SELECT w.note_change(root, 'none', NULL, NULL)
+     WHERE EXISTS (SELECT FROM w.family(root) rel WHERE w.kept(rel) <> coalesce((SELECT kept FROM w.shape WHERE relid = rel ORDER BY no DESC LIMIT 1), '{}')) $$;
 
 -- A column that may be changed: one of those that were made for it.
 CREATE FUNCTION w.some_column(t text, seed int) RETURNS text LANGUAGE sql STABLE AS $$
@@ -25,10 +33,8 @@ BEGIN
         EXECUTE format('SELECT to_jsonb(%s)', literal) INTO value;
     ELSIF how = 'volatile' THEN
         EXECUTE format('ALTER TABLE %s ADD COLUMN %s float8 DEFAULT random()', t, name);
-        value := '"<any>"';
     ELSE
         EXECUTE format('ALTER TABLE %s ADD COLUMN %s %s', t, name, type);
-        value := 'null';
     END IF;
     PERFORM w.note_change(t::regclass, 'add', name, value);
 END $$;
@@ -84,6 +90,7 @@ BEGIN
         RETURN;
     END IF;
     EXECUTE format('LOCK TABLE %s', t);
+    PERFORM w.note_kept(t::regclass);
     CASE what
         WHEN 'add constant' THEN PERFORM w.add_column(t, seed, 'constant');
         WHEN 'add volatile' THEN PERFORM w.add_column(t, seed, 'volatile');
@@ -132,7 +139,7 @@ BEGIN
     IF p IS NOT NULL THEN
         SELECT pg_get_expr(relpartbound, oid) INTO bound FROM pg_class WHERE oid = p::regclass;
         EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', t, p);
-        PERFORM w.note_change(t::regclass, 'rewrite', NULL, NULL); -- for rows that came by it, the same
+        PERFORM w.note_change(t::regclass, 'none', NULL, NULL); -- of the rows that came by it, nothing is kept any more
         INSERT INTO w.detached VALUES (p::regclass, t::regclass, bound);
         INSERT INTO w.source VALUES (1000 + nextval('w.numbers'), p::regclass, 'detached');
         PERFORM w.watch(p::regclass);
@@ -156,6 +163,7 @@ BEGIN
     END IF;
     EXECUTE format('DROP TRIGGER remember ON %s', p);
     EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s %s', t, p, d.bound);
+    PERFORM w.note_change(t::regclass, 'none', NULL, NULL);
     PERFORM w.always(p::regclass);
     DELETE FROM w.detached WHERE relid = p::regclass;
     DELETE FROM w.source WHERE relid = p::regclass;
@@ -170,6 +178,6 @@ DECLARE
 BEGIN
     IF p IS NOT NULL THEN
         EXECUTE format('DROP TABLE %s CASCADE', p);
-        PERFORM w.note_change(t::regclass, 'rewrite', NULL, NULL);
+        PERFORM w.note_change(t::regclass, 'none', NULL, NULL);
     END IF;
 END $$;

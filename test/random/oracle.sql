@@ -18,7 +18,7 @@ DECLARE
     s w.source;
 BEGIN
     FOR s IN SELECT * FROM w.source WHERE kind = 'bare' LOOP
-        EXECUTE format('INSERT INTO w.inserted SELECT id, ARRAY[$1], 0, k, n, to_jsonb(t) FROM %s t', s.relid::regclass) USING s.relid;
+        EXECUTE format('INSERT INTO w.inserted SELECT id, $1, ARRAY[$1], 0, k, n, to_jsonb(t) FROM %s t', s.relid::regclass) USING s.relid;
     END LOOP;
 END $$;
 
@@ -28,63 +28,56 @@ DECLARE
     value jsonb;
 BEGIN
     CASE change.change
-        WHEN 'add' THEN RETURN r || jsonb_build_object(change.name, change.value);
         WHEN 'drop' THEN RETURN r - change.name;
         WHEN 'rename' THEN RETURN (r - change.name) || jsonb_build_object(change.value #>> '{}', r -> change.name);
         WHEN 'retype' THEN
-            IF r -> change.name IN ('null', '"<any>"') THEN
+            IF r -> change.name = 'null' THEN
                 RETURN r;
             END IF;
             EXECUTE format('SELECT to_jsonb(%L::%s)', r ->> change.name, change.value #>> '{}') INTO value;
             RETURN r || jsonb_build_object(change.name, value);
-        WHEN 'rewrite' THEN RETURN r;
     END CASE;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     RETURN NULL;
 END $$;
 
--- The row in each shape that the table has had since change number since. What older rows have in a column that was added is
--- kept by the server until it rewrites the table.
-CREATE FUNCTION w.shapes(r jsonb, rel oid, since int) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
+-- The row in each shape that the table rel has had since change number since. In columns that were added it has their default,
+-- where the server keeps that with the holder and this is, or is a partition of, rel; else NULL.
+CREATE FUNCTION w.shapes(r jsonb, rel oid, holder oid, since int) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
 DECLARE
     change w.shape;
-    added jsonb := '{}';
+    kept text[];
+    added jsonb := '{}'; -- with their defaults
 BEGIN
     RETURN NEXT r;
     FOR change IN SELECT * FROM w.shape WHERE relid = rel AND no > since ORDER BY no LOOP
-        IF change.change IN ('rewrite', 'retype') OR change.value = '"<any>"' THEN
-            r := r || added;
-        END IF;
-        IF change.change = 'add' AND change.value <> '"<any>"' THEN
-            added := added || jsonb_build_object(change.name, NULL);
-        ELSIF change.change <> 'add' AND added ? change.name THEN
+        IF change.change = 'add' THEN
+            added := added || jsonb_build_object(change.name, change.value);
+        ELSIF NOT added ? change.name AND change.change <> 'none' THEN
+            r := w.reshape(r, change);
+        ELSIF change.change IN ('rename', 'drop') THEN -- a default that is kept is not converted
             added := w.reshape(added, change);
         END IF;
-        r := w.reshape(r, change);
-        RETURN NEXT r;
+        kept := coalesce((SELECT s.kept FROM w.shape s WHERE s.relid = holder AND s.no = change.no), '{}');
+        RETURN NEXT r || (SELECT coalesce(jsonb_object_agg(key, CASE WHEN key = ANY (kept) THEN value END), '{}') FROM jsonb_each(added));
     END LOOP;
 END $$;
 
--- Whether the object is the expected one, values apart that nobody can know.
-CREATE FUNCTION w.is_like(found jsonb, expected jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT found = expected OR
-           (found - unknown = expected - unknown AND found ?& unknown)
-      FROM (SELECT coalesce(array_agg(key), '{}') FROM jsonb_each(expected) WHERE value = '"<any>"') x (unknown) $$;
-
--- Each event of each handler, in the order of the stream. wanted: the filter lets it through.
-CREATE TABLE w.expected (handler text, form text, relid oid, ord int, commit int, id bigint, shape int, k text, n int, "row" jsonb, wanted boolean);
+-- Each event of each handler, in the order of the stream. relid: the handler's source. wanted: the filter lets it through.
+CREATE TABLE w.expected (handler text, form text, relid oid, ord int, commit int, id bigint, holder oid, shape int, k text, n int, "row" jsonb, wanted boolean);
 
 CREATE FUNCTION w.expect() RETURNS void LANGUAGE sql AS $$
+    SELECT w.note_kept(relid) FROM w.source;
     WITH first AS (SELECT DISTINCT ON (id) * FROM w.decoded WHERE relation NOT IN ('w.border', 'w.direct', 'w.inserted') ORDER BY id, ord),
          at AS (SELECT b.*, d.commit FROM w.border b JOIN w.decoded d ON d.id = b.id AND d.relation = 'w.border'),
          handler AS (SELECT b.handler, b.relid, b.form, b.commit AS since, coalesce(e.commit, 2147483647) AS until
                        FROM at b LEFT JOIN at e ON e.handler = b.handler AND NOT e.begins WHERE b.begins)
     INSERT INTO w.expected
-    SELECT h.handler, h.form, h.relid, f.ord, f.commit, i.id, i.shape, i.k, i.n, i.row,
+    SELECT h.handler, h.form, h.relid, f.ord, f.commit, i.id, i.holder, i.shape, i.k, i.n, i.row,
            CASE h.form WHEN 'keyed' THEN i.id % 3 <> 0 WHEN 'picked' THEN i.n > 2 ELSE true END
       FROM first f JOIN w.inserted i USING (id) JOIN handler h ON h.relid = ANY (i.tables) AND f.commit > h.since AND f.commit <= h.until
     UNION ALL
-    SELECT 'direct', 'direct', NULL, ord, commit, id, NULL, NULL, NULL, NULL, true FROM w.decoded WHERE relation = 'w.direct' $$;
+    SELECT 'direct', 'direct', NULL, ord, commit, id, NULL, NULL, NULL, NULL, NULL, true FROM w.decoded WHERE relation = 'w.direct' $$;
 
 -- What the extension has made: jobs, and event errors (no position).
 CREATE TABLE w.made (handler text, id bigint, position bigint, error_id bigint, k text, priority int, args jsonb, error text);
@@ -99,8 +92,8 @@ CREATE FUNCTION w.collect() RETURNS void LANGUAGE sql AS $$
 -- Whether that is the job of the event.
 CREATE FUNCTION w.is_right(e w.expected, m w.made) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT CASE e.form
-        WHEN 'row' THEN m.k IS NULL AND m.priority = 0 AND EXISTS (SELECT FROM w.shapes(e.row, e.relid, e.shape) s WHERE w.is_like(m.args, s))
-        WHEN 'keyed' THEN m.k IS NOT DISTINCT FROM e.k AND m.priority = e.id % 5 AND EXISTS (SELECT FROM w.shapes(e.row, e.relid, e.shape) s WHERE w.is_like(m.args, s))
+        WHEN 'row' THEN m.k IS NULL AND m.priority = 0 AND EXISTS (SELECT FROM w.shapes(e.row, e.relid, e.holder, e.shape) s WHERE s = m.args)
+        WHEN 'keyed' THEN m.k IS NOT DISTINCT FROM e.k AND m.priority = e.id % 5 AND EXISTS (SELECT FROM w.shapes(e.row, e.relid, e.holder, e.shape) s WHERE s = m.args)
         WHEN 'picked' THEN m.k = (e.n % 3)::text AND m.args = jsonb_build_object('id', e.id, 'k', e.k, 'n', e.n)
         WHEN 'column' THEN m.args = jsonb_build_object('id', e.id, 'c', e.row -> w.name_at(e.relid, 'c1', e.shape))
         ELSE true END $$;
@@ -108,7 +101,7 @@ CREATE FUNCTION w.is_right(e w.expected, m w.made) RETURNS boolean LANGUAGE sql 
 -- An event error is right for a row that does not fit its table any more, and where the source or what the handler uses is gone.
 CREATE FUNCTION w.may_fail(e w.expected) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT NOT EXISTS (SELECT FROM pg_class WHERE oid = e.relid) OR EXISTS (SELECT FROM pgq_handlers h WHERE h.handler = e.handler AND orphaned)
-        OR EXISTS (SELECT FROM w.shapes(e.row, e.relid, e.shape) s WHERE s IS NULL) $$;
+        OR EXISTS (SELECT FROM w.shapes(e.row, e.relid, e.holder, e.shape) s WHERE s IS NULL) $$;
 
 -- The differences; none when all is well.
 CREATE FUNCTION w.differences() RETURNS TABLE (what text, handler text, id bigint, detail text) LANGUAGE sql AS $$

@@ -4,15 +4,17 @@ CREATE SEQUENCE w.numbers;              -- of changes of tables and handlers
 CREATE TABLE w.source (no int PRIMARY KEY, relid oid, kind text);
 
 -- How tables have changed, in numbers that rise within a table: a column was added (value: its default), dropped, renamed
--- (value: the new name), or retyped (value: the type); or the table was rewritten.
-CREATE TABLE w.shape (no int, relid oid, change text, name text, value jsonb);
+-- (value: the new name), or retyped (value: the type); or nothing but what is kept. A change of a table and of its family has
+-- one number. kept: the columns for which the server keeps the default that rows have which are older than the column.
+CREATE TABLE w.shape (no int, relid oid, change text, name text, value jsonb, kept text[]);
 
 -- Definitions of handlers. The row is written by the transaction that creates or drops the handler, and so shows the border
 -- in the stream.
 CREATE TABLE w.border (id int DEFAULT nextval('w.numbers'), handler text, relid oid, form text, begins boolean);
 
--- The rows that were inserted, as they were then: tables are the one it was inserted into and those it was a partition of.
-CREATE TABLE w.inserted (id bigint PRIMARY KEY, tables oid[], shape int, k text, n int, "row" jsonb);
+-- The rows that were inserted, as they were then: holder is the table it was inserted into, tables are that one and those it
+-- was a partition of.
+CREATE TABLE w.inserted (id bigint PRIMARY KEY, holder oid, tables oid[], shape int, k text, n int, "row" jsonb);
 
 -- Former partitions, and where they were.
 CREATE TABLE w.detached (relid oid, parent oid, bound text);
@@ -48,7 +50,7 @@ DECLARE
     now int := (SELECT coalesce(max(no), 0) FROM w.shape WHERE relid = ANY (w.tables(tg_relid)));
     r jsonb := to_jsonb(new);
 BEGIN
-    INSERT INTO w.inserted VALUES (new.id, w.tables(tg_relid), now, r ->> w.name_at(tg_relid, 'k', now), (r ->> 'n')::int, r)
+    INSERT INTO w.inserted VALUES (new.id, tg_relid, w.tables(tg_relid), now, r ->> w.name_at(tg_relid, 'k', now), (r ->> 'n')::int, r)
         ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;

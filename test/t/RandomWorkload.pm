@@ -146,9 +146,9 @@ sub _alone
     my ($self) = @_;
     my ($no, $seed) = ($self->_source, $self->_below(100000));
     return $self->_pick(
-        "SELECT 'VACUUM FULL ' || t FROM w.name($no) t \\gexec\nSELECT w.note_rewrite($no)",
+        "SELECT 'VACUUM FULL ' || t FROM w.name($no) t \\gexec",
         "SELECT 'VACUUM ' || t FROM w.name($no) t \\gexec",
-        "SELECT format('CLUSTER %s USING %I', indrelid::regclass, relname) FROM pg_index JOIN pg_class i ON i.oid = indexrelid WHERE indrelid = w.name($no)::regclass \\gexec\nSELECT w.note_rewrite($no)",
+        "SELECT format('CLUSTER %s USING %I', indrelid::regclass, relname) FROM pg_index JOIN pg_class i ON i.oid = indexrelid WHERE indrelid = w.name($no)::regclass \\gexec",
         # Everybody would wait behind it, also those who look at what waits.
         "SET lock_timeout = '10ms';\nVACUUM FULL pg_attribute;\nSET lock_timeout = 0", 'VACUUM FULL pgq_job', 'CHECKPOINT',
         "SELECT w.create_handler('h" . ++$self->{handlers} . "', w.name($no)::regclass, '" . $self->_pick(@handler_forms) . "')",
