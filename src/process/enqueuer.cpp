@@ -10,6 +10,7 @@
 #include "process/start.hpp"
 #include "process/watch.hpp"
 #include "process/writer.hpp"
+#include "queue/pinned_settings.hpp"
 #include "queue/rule.hpp"
 #include "settings.hpp"
 

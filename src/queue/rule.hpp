@@ -48,8 +48,4 @@ void ForgetRule(decode::Handler *handler);
 // Registers the cache callbacks that make compiled expressions follow renames and replaced functions; once a process.
 void WatchRules();
 
-// Pins every setting that changes how values are rendered as text, so that a key never changes its meaning, and those that
-// could stop the enqueuer by what is meant for others; once a process, before any expression runs.
-void PinSettings();
-
 } // namespace pgq_ext::queue
