@@ -178,19 +178,34 @@ CheckQueue(Oid schema, const decode::Handler *handler)
 	UnregisterSnapshot(snapshot);
 }
 
+// The rule and the map of its rows, which see the source and the table that the rows came from in one shape: no lock keeps
+// who alters them from committing between two looks. Under debug_discard_caches every look moves the generation.
+static const Rule *
+RuleWithMap(Oid schema, const decode::Source *source, int i, RowMap **map)
+{
+	const Rule *rule;
+
+	do {
+		CHECK_FOR_INTERRUPTS();
+		rule = CompiledRule(schema, source->handlers[i]);
+		*map = MapRows(source, i, rule->source);
+		AcceptInvalidationMessages();
+	} while (rule->generation != generation && debug_discard_caches == 0);
+	return rule;
+}
+
 Evaluation *
 BeginEvaluation(Oid schema, const decode::Source *source, int i)
 {
 	decode::Handler *handler = source->handlers[i];
 	Evaluation *evaluation = (Evaluation *)palloc0(sizeof(Evaluation));
-	const Rule *rule = CompiledRule(schema, handler);
+	const Rule *rule = RuleWithMap(schema, source, i, &evaluation->map);
 
 	CheckReadable(handler->source, rule->owner);
 	CheckQueue(schema, handler);
 	evaluation->rule = rule;
 	evaluation->source = handler->source;
 	evaluation->econtext = CreateStandaloneExprContext();
-	evaluation->map = MapRows(source, i, rule->source);
 	Restricted saved = EnterRestricted(rule->owner);
 	for (int column = 0; column < kRuleColumns; column++)
 		evaluation->states[column] = ExecInitExpr(rule->exprs[column], nullptr);

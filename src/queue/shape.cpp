@@ -2,6 +2,7 @@
 #include "queue/shape.hpp"
 
 #include "pg/compat.hpp"
+#include "pg/fault.hpp"
 
 extern "C" {
 #include "access/tupdesc_details.h"
@@ -62,6 +63,7 @@ ShapeOf(Oid relid)
 		if (column->atthasmissing)
 			SetMissing(&missing[i], tuple, column);
 		ReleaseSysCache(tuple);
+		pg::FaultPoint("within_shape");
 	}
 	shape->tdtypeid = get_rel_type_id(relid);
 	shape->constr = (TupleConstr *)palloc0(sizeof(TupleConstr));

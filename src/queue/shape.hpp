@@ -13,7 +13,8 @@ extern "C" {
 namespace pgq_ext::queue {
 
 // The columns of the table, with the values that rows older than a column have for it, in the current memory context.
-// undefined_table (42P01) when there is no such table.
+// A table that is altered meanwhile may be seen half before and half after it: the caller looks again when an invalidation
+// has come. undefined_table (42P01) when there is no such table.
 TupleDesc ShapeOf(Oid relid);
 
 // The expression with each row of the table that is passed to to_jsonb, to_json or row_to_json given as an anonymous
