@@ -142,6 +142,8 @@ LockInto(const Table &table, TupleTableSlot *slot, ItemPointer tid, Snapshot sna
 	LockWaitPolicy policy = wait == Wait::Yes ? LockWaitBlock : LockWaitSkip;
 	uint8 flags = version == Version::Newest ? TUPLE_LOCK_FLAG_FIND_LAST_VERSION : 0;
 
+	if (wait == Wait::Yes) // it may take locks on newer versions, which may have to be waited for
+		flags |= TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS;
 	return OutcomeOf(table_tuple_lock(table.relation, tid, snapshot, slot, GetCurrentCommandId(true), mode, policy,
 									  flags, &failure));
 }

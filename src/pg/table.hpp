@@ -72,7 +72,7 @@ enum class Version { This, Newest };
 
 // Locks the row at tid in mode and fetches the locked version into table.row; tid becomes that
 // version's. LockTupleKeyShare goes by the version at tid even when it has been replaced, or is
-// just being: see StandingOf.
+// just being: see StandingOf. With Wait::Yes it holds for what is replacing it, too.
 Outcome Lock(const Table &table, ItemPointer tid, Snapshot snapshot, LockTupleMode mode, Wait wait,
 			 Version version = Version::Newest);
 
