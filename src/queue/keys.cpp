@@ -116,7 +116,8 @@ FindNext(const pg::Table &jobs, Snapshot snapshot, const Key &key, int64 positio
 
 	if (!found && near < kEnd)
 		found = FindBetween(jobs, snapshot, key, near, kEnd);
-	reach = found ? kTimes * (DatumGetInt64(pg::Get(jobs.row, column::kPosition, &isnull)) - position) : kEnd;
+	int64 distance = found ? DatumGetInt64(pg::Get(jobs.row, column::kPosition, &isnull)) - position : kEnd;
+	reach = distance < kEnd / kTimes ? kTimes * distance : kEnd;
 	return found;
 }
 
