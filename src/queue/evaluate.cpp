@@ -5,6 +5,7 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgrprotos.h"
+#include "utils/inval.h"
 }
 
 namespace pgq_ext::queue {
@@ -43,6 +44,7 @@ EndEvaluations(Evaluations *evaluations)
 void
 RenewEvaluations(Evaluations *evaluations)
 {
+	AcceptInvalidationMessages();
 	if (evaluations->generation == RuleGeneration())
 		return;
 	EndEvaluations(evaluations);

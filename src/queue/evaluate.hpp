@@ -25,7 +25,8 @@ struct Evaluations {
 Evaluations StartEvaluations(Oid schema, const decode::Source *source);
 void EndEvaluations(Evaluations *evaluations);
 
-// To be called before they are used for another run: those that were made in another generation are made anew.
+// To be called before they are used for another run: those that were made in another generation, or before somebody changed
+// what they depend on, rights included, are made anew.
 void RenewEvaluations(Evaluations *evaluations);
 
 // Evaluates the source's handler number i over the row; raises what the expressions raise.
