@@ -3,6 +3,7 @@
 
 #include "queue/job.hpp"
 #include "queue/queue_settings.hpp"
+#include "queue/queue_use.hpp"
 #include "queue/worker_rights.hpp"
 
 extern "C" {
@@ -181,6 +182,7 @@ DropQueue(Oid schema, Datum queue)
 		ItemPointerData tid = queues.row->tts_tid;
 		return pg::Delete(queues, &tid, snapshot, pg::Wait::Yes);
 	});
+	AwaitUsers(RelationGetRelid(queues.relation), TextDatumGetCString(queue));
 	pg::Close(&queues);
 	RemoveQueuesOf(schema, InvalidOid, NullableDatum{queue, false}); // a later queue of the name is another one
 	const char *user = UserOf(schema, queue);

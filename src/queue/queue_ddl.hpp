@@ -25,7 +25,7 @@ void CreateQueue(Oid schema, const QueueDefinition &definition);
 void AlterQueue(Oid schema, const QueueDefinition &change);
 
 // undefined_object (42704); dependent_objects_still_exist (2BP01) when it has handlers, live jobs or requests for jobs.
-// Waits for transactions that have enqueued into the queue or made a handler for it.
+// Waits for transactions that have enqueued into the queue or made a handler for it, and for the enqueuer's that uses it.
 void DropQueue(Oid schema, Datum queue);
 
 } // namespace pgq_ext::queue

@@ -3,7 +3,7 @@
 
 #include "pg/table.hpp"
 #include "queue/handler_checks.hpp"
-#include "queue/queue_settings.hpp"
+#include "queue/queue_use.hpp"
 #include "queue/restricted.hpp"
 #include "queue/row_map.hpp"
 #include "queue/rule_view.hpp"
@@ -167,17 +167,6 @@ CompiledRule(Oid schema, decode::Handler *handler)
 	return rule;
 }
 
-// A handler that was dropped may have had its queue dropped with it, and events that come before both: nobody could work
-// their jobs.
-static void
-CheckQueue(Oid schema, const decode::Handler *handler)
-{
-	Snapshot snapshot = pg::FreshSnapshot();
-
-	(void)RequireQueue(schema, snapshot, CStringGetTextDatum(handler->queue));
-	UnregisterSnapshot(snapshot);
-}
-
 // The rule and the map of its rows, which see the source and the table that the rows came from in one shape: no lock keeps
 // who alters them from committing between two looks. Under debug_discard_caches every look moves the generation.
 static const Rule *
@@ -202,7 +191,7 @@ BeginEvaluation(Oid schema, const decode::Source *source, int i)
 	const Rule *rule = RuleWithMap(schema, source, i, &evaluation->map);
 
 	CheckReadable(handler->source, rule->owner);
-	CheckQueue(schema, handler);
+	UseQueue(schema, handler); // who dropped the handler may have dropped its queue: nobody could work the jobs
 	evaluation->rule = rule;
 	evaluation->source = handler->source;
 	evaluation->econtext = CreateStandaloneExprContext();
