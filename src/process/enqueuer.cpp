@@ -85,7 +85,7 @@ Step(Enqueuer *enqueuer)
 	if (!MoveDueJobs(enqueuer))
 		return false;
 	ConfirmDurable(enqueuer);
-	if (drained && !HasPieces(enqueuer->pieces)) {
+	if (drained && !HasPieces(enqueuer->pieces) && !Gather(enqueuer->crowd)) {
 		pgstat_report_stat(false);
 		pgstat_report_activity(STATE_IDLE, nullptr);
 		XLogRecPtr to = decode::Position(enqueuer->decoder);

@@ -175,6 +175,7 @@ Count(Enqueuer *enqueuer, const decode::Batch *batch, const queue::Tally &tally)
 	Database *db = enqueuer->db;
 
 	CountLatencies(enqueuer, batch);
+	CountCrowd(&enqueuer->crowd, tally.events, GetCurrentTimestamp());
 	pg_atomic_fetch_add_u64(&db->events, tally.events);
 	pg_atomic_fetch_add_u64(&db->jobs, tally.jobs);
 	pg_atomic_fetch_add_u64(&db->errors, tally.errors);

@@ -5,6 +5,7 @@
 #include "pg/extension.hpp"
 #include "pg/try.hpp"
 #include "process/durable.hpp"
+#include "process/gather.hpp"
 #include "process/pieces.hpp"
 #include "process/shared.hpp"
 #include "queue/converter.hpp"
@@ -25,6 +26,7 @@ struct Enqueuer {
 	decode::Decoder *decoder; // nullptr while starting
 	DurableQueue durable;
 	PiecesState pieces;
+	Crowd crowd;
 	bool postponed; // there may be requests in the table that the stream has passed
 };
 
