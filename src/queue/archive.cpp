@@ -9,7 +9,7 @@ namespace pgq_ext::queue {
 JobTables
 OpenJobTables(Oid schema)
 {
-	return JobTables{pg::Open(schema, "pgq_job"), pg::Open(schema, "pgq_archive")};
+	return JobTables{pg::Open(schema, "pgq_job"), pg::Open(schema, "pgq_archive"), nullptr};
 }
 
 void
@@ -19,6 +19,12 @@ CloseJobTables(JobTables *tables)
 	pg::Close(&tables->archive);
 }
 
+void
+InsertFinished(const JobTables &tables)
+{
+	pg::InsertRows(tables.archive, tables.finished);
+}
+
 static void
 CopyColumn(const pg::Table &archive, int to, TupleTableSlot *row, int from)
 {
@@ -26,10 +32,10 @@ CopyColumn(const pg::Table &archive, int to, TupleTableSlot *row, int from)
 	archive.changed->tts_isnull[to - 1] = row->tts_isnull[from - 1];
 }
 
-// Writes the archive's row of a job. A value that lies in the job table's TOAST table is copied by
+// Makes the archive's row of a job. A value that lies in the job table's TOAST table is copied by
 // the insert.
 static void
-InsertArchived(const pg::Table &archive, TupleTableSlot *row, const Ending &ending)
+StartArchived(const pg::Table &archive, TupleTableSlot *row, const Ending &ending)
 {
 	using namespace archive_column;
 
@@ -54,7 +60,19 @@ InsertArchived(const pg::Table &archive, TupleTableSlot *row, const Ending &endi
 		pg::Set(archive, kLastError, ending.last_error.value);
 	if (!ending.result.isnull)
 		pg::Set(archive, kResult, ending.result.value);
-	pg::Insert(archive);
+}
+
+static void
+Archive(const JobTables &tables, const Ending &ending)
+{
+	StartArchived(tables.archive, tables.jobs.row, ending);
+	if (tables.finished == nullptr) {
+		pg::Insert(tables.archive);
+		return;
+	}
+	pg::AddRow(tables.archive, tables.finished);
+	if (pg::IsFull(*tables.finished))
+		InsertFinished(tables);
 }
 
 pg::Outcome
@@ -66,7 +84,7 @@ MoveToArchive(const JobTables &tables, Snapshot snapshot, const Job &job, const 
 	if (outcome == pg::Outcome::Done && job.state == State::Ready && !job.leased)
 		NoteTaken(RelationGetRelid(tables.jobs.relation), job);
 	if (outcome == pg::Outcome::Done)
-		InsertArchived(tables.archive, tables.jobs.row, ending);
+		Archive(tables, ending);
 	return outcome;
 }
 

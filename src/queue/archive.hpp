@@ -1,6 +1,7 @@
 // Moving jobs from the live table to the archive.
 #pragma once
 
+#include "pg/rows.hpp"
 #include "queue/keys.hpp"
 
 namespace pgq_ext::queue {
@@ -8,9 +9,11 @@ namespace pgq_ext::queue {
 struct JobTables {
 	pg::Table jobs;
 	pg::Table archive;
+	pg::Rows *finished; // what goes into the archive when InsertFinished is called; nullptr: each job at once
 };
 JobTables OpenJobTables(Oid schema);
 void CloseJobTables(JobTables *tables);
+void InsertFinished(const JobTables &tables);
 
 struct Ending {
 	Status status;

@@ -99,6 +99,7 @@ int
 CompleteAll(Oid schema, HandOut *hand_outs, int n, int64 *ids)
 {
 	JobTables tables = OpenJobTables(schema);
+	tables.finished = pg::NewRows(tables.archive);
 	Snapshot snapshot = pg::FreshSnapshot();
 	auto *vacancies = static_cast<Vacancy *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Vacancy) * Max(n, 1)));
 	int completed = 0;
@@ -116,6 +117,7 @@ CompleteAll(Oid schema, HandOut *hand_outs, int n, int64 *ids)
 			vacant++;
 	}
 	UnregisterSnapshot(snapshot);
+	InsertFinished(tables);
 	if (vacant > 0)
 		FillVacancies(tables.jobs, vacancies, vacant);
 	CloseJobTables(&tables);

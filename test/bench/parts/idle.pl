@@ -25,7 +25,7 @@ sub wal_position
 # The database has been used, and the server has written what it writes about that.
 $pgq->setup->fill(1000, q{'k' || i})->work(jobs => 900);
 $server->sql('CHECKPOINT');
-sleep 35;
+sleep 75;
 
 my %pids = map { split /\|/ } split /\n/,
   $server->sql(q{SELECT replace(backend_type, 'pgq_ext ', ''), pid FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
