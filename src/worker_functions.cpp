@@ -91,7 +91,7 @@ HandOutArrays(FunctionCallInfo fcinfo, Oid schema, const char *ids_name, const c
 // Claims, after the timers where there is no enqueuer. In a copied database that has had none yet, all jobs are still the
 // original's.
 static void
-HandOutJobs(FunctionCallInfo fcinfo, const queue::ClaimRequest &request)
+HandOutJobs(FunctionCallInfo fcinfo, const queue::ClaimRequest &request, const pg::Table &jobs)
 {
 	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 
@@ -100,7 +100,7 @@ HandOutJobs(FunctionCallInfo fcinfo, const queue::ClaimRequest &request)
 			return;
 		queue::RunTimersForWorker(request.schema, kTimersPerDequeue);
 	}
-	queue::Claim(request, result->setResult, result->setDesc);
+	queue::Claim(request, jobs, result->setResult, result->setDesc);
 }
 
 } // namespace pgq_ext
@@ -124,9 +124,11 @@ pgq_ext_dequeue(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_dequeue()");
 	queue::ClaimRequest request = ClaimArguments(fcinfo, schema, 0);
+	pg::Table jobs = pg::Open(schema, "pgq_job");
 
 	InitMaterializedSRF(fcinfo, 0);
-	HandOutJobs(fcinfo, request);
+	HandOutJobs(fcinfo, request, jobs);
+	pg::Close(&jobs);
 	return (Datum)0;
 }
 
@@ -135,15 +137,17 @@ pgq_ext_next(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_next()");
 	queue::ClaimRequest request = ClaimArguments(fcinfo, schema, 2);
+	queue::JobTables tables = queue::OpenJobTables(schema);
 
 	if (!PG_ARGISNULL(0) || !PG_ARGISNULL(1)) {
 		int n;
 		queue::HandOut *done = HandOutArrays(fcinfo, schema, "done_ids", "done_attempts", &n);
 		auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * Max(n, 1)));
-		(void)queue::CompleteAll(schema, done, n, ids);
+		(void)queue::CompleteAll(tables, done, n, ids);
 	}
 	InitMaterializedSRF(fcinfo, 0);
-	HandOutJobs(fcinfo, request);
+	HandOutJobs(fcinfo, request, tables.jobs);
+	queue::CloseJobTables(&tables);
 	return (Datum)0;
 }
 
@@ -164,7 +168,9 @@ pgq_ext_complete_all(PG_FUNCTION_ARGS)
 	auto *ids = static_cast<int64 *>(palloc(sizeof(int64) * Max(n, 1)));
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	int completed = queue::CompleteAll(schema, hand_outs, n, ids);
+	queue::JobTables tables = queue::OpenJobTables(schema);
+	int completed = queue::CompleteAll(tables, hand_outs, n, ids);
+	queue::CloseJobTables(&tables);
 
 	auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	for (int i = 0; i < completed; i++) {

@@ -213,7 +213,7 @@ ClaimFromStart(Claiming *claiming)
 }
 
 void
-Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape)
+Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, TupleDesc shape)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	Claiming claiming = {};
@@ -221,7 +221,7 @@ Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape)
 	claiming.request = &request;
 	claiming.out = out;
 	claiming.shape = shape;
-	claiming.jobs = pg::Open(request.schema, "pgq_job");
+	claiming.jobs = jobs;
 	PlanClaim(FindReadyMarks(RelationGetRelid(claiming.jobs.relation), request.queue), now, &claiming.plan);
 	AddReadyNotes(&claiming.plan);
 	claiming.snapshot = pg::FreshSnapshot();
@@ -239,7 +239,6 @@ Claim(const ClaimRequest &request, Tuplestorestate *out, TupleDesc shape)
 	pg::FaultPoint("after_claim");
 	if (claiming.claimed > 0)
 		NoteDue(claiming.lease_until);
-	pg::Close(&claiming.jobs);
 	UnregisterSnapshot(claiming.snapshot);
 }
 

@@ -96,10 +96,9 @@ FillVacancies(const pg::Table &jobs, const Vacancy *vacancies, int n)
 // All batches delete in the order of ids, and only then promote: batches that share jobs don't
 // deadlock.
 int
-CompleteAll(Oid schema, HandOut *hand_outs, int n, int64 *ids)
+CompleteAll(const JobTables &open, HandOut *hand_outs, int n, int64 *ids)
 {
-	JobTables tables = OpenJobTables(schema);
-	tables.finished = pg::NewRows(tables.archive);
+	JobTables tables = {open.jobs, open.archive, pg::NewRows(open.archive)};
 	Snapshot snapshot = pg::FreshSnapshot();
 	auto *vacancies = static_cast<Vacancy *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Vacancy) * Max(n, 1)));
 	int completed = 0;
@@ -120,7 +119,6 @@ CompleteAll(Oid schema, HandOut *hand_outs, int n, int64 *ids)
 	InsertFinished(tables);
 	if (vacant > 0)
 		FillVacancies(tables.jobs, vacancies, vacant);
-	CloseJobTables(&tables);
 	return completed;
 }
 

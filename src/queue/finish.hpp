@@ -16,7 +16,7 @@ bool Complete(Oid schema, const HandOut &hand_out, NullableDatum result);
 
 // Completes those of the hand-outs that are current, each once, in the order of their ids; puts the
 // ids of the completed ones into ids (room for n) and returns their number. Reorders hand_outs.
-int CompleteAll(Oid schema, HandOut *hand_outs, int n, int64 *ids);
+int CompleteAll(const JobTables &open, HandOut *hand_outs, int n, int64 *ids);
 
 // Counts a failure. True: the job will run again, after retry_in or, where that is nullptr, the
 // queue's backoff. False: it was the last attempt, the job is a dead letter now. PQ001 when the
