@@ -22,13 +22,15 @@ sub wal_position
     return $server->sql(q{SELECT pg_current_wal_insert_lsn() - '0/0'});
 }
 
-# The database has been used, and the server has written what it writes about that.
+# The database has been used, and the server has written what it writes about that: also about the looks that are taken at it
+# below, which may tidy up a page of the catalog.
 $pgq->setup->fill(1000, q{'k' || i})->work(jobs => 900);
 $server->sql('CHECKPOINT');
-sleep 75;
-
 my %pids = map { split /\|/ } split /\n/,
   $server->sql(q{SELECT replace(backend_type, 'pgq_ext ', ''), pid FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
+wal_position();
+sleep 75;
+
 $results->rounds(
     sub {
         my $wal = wal_position();
