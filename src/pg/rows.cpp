@@ -50,24 +50,6 @@ NextSlot(Rows *rows)
 	return rows->slots[rows->n++];
 }
 
-void
-AddRow(const Table &table, Rows *rows)
-{
-	Assert(!TTS_EMPTY(table.changed));
-	MemoryContext old = MemoryContextSwitchTo(rows->tuples);
-	HeapTuple tuple = heap_form_tuple(rows->desc, table.changed->tts_values, table.changed->tts_isnull);
-
-	MemoryContextSwitchTo(old);
-	rows->bytes += tuple->t_len;
-	ExecStoreHeapTuple(tuple, NextSlot(rows), false);
-}
-
-bool
-IsFull(const Rows &rows)
-{
-	return rows.n >= kMaxRows || rows.bytes >= kMaxBytes;
-}
-
 static int
 CompareRanked(const void *a, const void *b)
 {
@@ -140,6 +122,20 @@ InsertRows(const Table &table, Rows *rows)
 	MemoryContextReset(rows->tuples);
 	rows->n = 0;
 	rows->bytes = 0;
+}
+
+void
+AddRow(const Table &table, Rows *rows)
+{
+	Assert(!TTS_EMPTY(table.changed));
+	MemoryContext old = MemoryContextSwitchTo(rows->tuples);
+	HeapTuple tuple = heap_form_tuple(rows->desc, table.changed->tts_values, table.changed->tts_isnull);
+
+	MemoryContextSwitchTo(old);
+	rows->bytes += tuple->t_len;
+	ExecStoreHeapTuple(tuple, NextSlot(rows), false);
+	if (rows->n >= kMaxRows || rows->bytes >= kMaxBytes)
+		InsertRows(table, rows);
 }
 
 } // namespace pgq_ext::pg

@@ -19,11 +19,8 @@ struct Rows {
 // Without any row. Lives in a child of the current memory context.
 Rows *NewRows(const Table &table);
 
-// Adds a copy of table.changed.
+// Adds a copy of table.changed, and inserts the rows when there are enough of them.
 void AddRow(const Table &table, Rows *rows);
-
-// Whether there are enough of them to be inserted now.
-bool IsFull(const Rows &rows);
 
 // Inserts the rows in their order, maintains the indexes, and forgets the rows. Until then nobody finds them in the table.
 void InsertRows(const Table &table, Rows *rows);

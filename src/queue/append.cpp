@@ -196,15 +196,6 @@ StartJob(const pg::Table &jobs, const NewJob &job, const Key &key, TimestampTz v
 	SetNullable(jobs, kArgs, job.args);
 }
 
-// Adds the job in jobs.changed.
-static void
-Add(Appender *appender)
-{
-	pg::AddRow(appender->jobs, appender->rows);
-	if (pg::IsFull(*appender->rows))
-		InsertAppended(appender);
-}
-
 void
 Append(Appender *appender, const NewJob &job)
 {
@@ -216,7 +207,7 @@ Append(Appender *appender, const NewJob &job)
 	StartJob(jobs, job, key, GetCurrentTimestamp());
 	pg::Set(jobs, column::kPosition, Int64GetDatum(job.position));
 	SetPlace(jobs, place);
-	Add(appender);
+	pg::AddRow(jobs, appender->rows);
 	if (StateAt(place) == State::Ready)
 		NoteReady(FindReadyMarks(RelationGetRelid(jobs.relation), job.queue), ReadyOrder{job.priority, job.position});
 	if (place != Place::Parked)
@@ -234,7 +225,7 @@ AppendScheduled(Appender *appender, const NewJob &job)
 	StartJob(jobs, job, MakeKey(job.handler, job.key), job.visible_at);
 	pg::Set(jobs, column::kState, LetterDatum(State::Scheduled));
 	pg::Set(jobs, column::kVerified, BoolGetDatum(true));
-	Add(appender);
+	pg::AddRow(jobs, appender->rows);
 	NoteDue(job.visible_at);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_context);

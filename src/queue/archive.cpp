@@ -19,12 +19,6 @@ CloseJobTables(JobTables *tables)
 	pg::Close(&tables->archive);
 }
 
-void
-InsertFinished(const JobTables &tables)
-{
-	pg::InsertRows(tables.archive, tables.finished);
-}
-
 static void
 CopyColumn(const pg::Table &archive, int to, TupleTableSlot *row, int from)
 {
@@ -66,13 +60,10 @@ static void
 Archive(const JobTables &tables, const Ending &ending)
 {
 	StartArchived(tables.archive, tables.jobs.row, ending);
-	if (tables.finished == nullptr) {
+	if (tables.finished != nullptr)
+		pg::AddRow(tables.archive, tables.finished);
+	else
 		pg::Insert(tables.archive);
-		return;
-	}
-	pg::AddRow(tables.archive, tables.finished);
-	if (pg::IsFull(*tables.finished))
-		InsertFinished(tables);
 }
 
 pg::Outcome

@@ -9,11 +9,10 @@ namespace pgq_ext::queue {
 struct JobTables {
 	pg::Table jobs;
 	pg::Table archive;
-	pg::Rows *finished; // what goes into the archive when InsertFinished is called; nullptr: each job at once
+	pg::Rows *finished; // what is still to be inserted into the archive; nullptr: each job is, at once
 };
 JobTables OpenJobTables(Oid schema);
 void CloseJobTables(JobTables *tables);
-void InsertFinished(const JobTables &tables);
 
 struct Ending {
 	Status status;

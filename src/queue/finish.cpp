@@ -116,7 +116,7 @@ CompleteAll(const JobTables &open, HandOut *hand_outs, int n, int64 *ids)
 			vacant++;
 	}
 	UnregisterSnapshot(snapshot);
-	InsertFinished(tables);
+	pg::InsertRows(tables.archive, tables.finished);
 	if (vacant > 0)
 		FillVacancies(tables.jobs, vacancies, vacant);
 	return completed;
