@@ -157,9 +157,8 @@ ConvertBatch(Enqueuer *enqueuer, decode::Batch *batch, const queue::Terms &terms
 }
 
 static void
-CountLatencies(Enqueuer *enqueuer, const decode::Batch *batch)
+CountLatencies(Enqueuer *enqueuer, const decode::Batch *batch, TimestampTz now)
 {
-	TimestampTz now = GetCurrentTimestamp();
 	ListCell *lc;
 
 	foreach (lc, batch->runs) {
@@ -173,14 +172,15 @@ static void
 Count(Enqueuer *enqueuer, const decode::Batch *batch, const queue::Tally &tally)
 {
 	Database *db = enqueuer->db;
+	TimestampTz now = GetCurrentTimestamp();
 
-	CountLatencies(enqueuer, batch);
-	CountCrowd(&enqueuer->crowd, tally.events, GetCurrentTimestamp());
+	CountLatencies(enqueuer, batch, now);
+	CountCrowd(&enqueuer->crowd, tally.events, now);
 	pg_atomic_fetch_add_u64(&db->events, tally.events);
 	pg_atomic_fetch_add_u64(&db->jobs, tally.jobs);
 	pg_atomic_fetch_add_u64(&db->errors, tally.errors);
 	if (tally.jobs > 0)
-		pg_atomic_write_u64(&db->last_converted_at, (uint64)GetCurrentTimestamp());
+		pg_atomic_write_u64(&db->last_converted_at, (uint64)now);
 }
 
 void
