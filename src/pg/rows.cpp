@@ -38,7 +38,7 @@ NextSlot(Rows *rows)
 {
 	if (rows->n == rows->nslots) {
 		MemoryContext old = MemoryContextSwitchTo(rows->context);
-		int room = Max(8, 2 * rows->nslots);
+		int room = Max(1, 2 * rows->nslots);
 		Size size = room * sizeof(TupleTableSlot *);
 
 		rows->slots =
@@ -75,36 +75,6 @@ Rank(const Rows &rows, const IndexInfo *index, Ranked *ranked)
 		qsort(ranked, rows.n, sizeof(Ranked), CompareRanked);
 }
 
-static void
-InsertIndexEntry(const Table &table, Relation index, IndexInfo *info, TupleTableSlot *slot)
-{
-	Datum values[INDEX_MAX_KEYS];
-	bool nulls[INDEX_MAX_KEYS];
-
-	GetPerTupleExprContext(table.estate)->ecxt_scantuple = slot;
-	if (info->ii_PredicateState == nullptr || ExecQual(info->ii_PredicateState, GetPerTupleExprContext(table.estate))) {
-		FormIndexDatum(info, slot, table.estate, values, nulls);
-		(void)index_insert(index, values, nulls, &slot->tts_tid, table.relation,
-						   index->rd_index->indisunique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, info);
-	}
-	ResetPerTupleExprContext(table.estate);
-}
-
-// What ExecInsertIndexTuples does for one row and all indexes; ours have no exclusion or deferred constraints.
-static void
-InsertInto(const Table &table, const Rows &rows, Relation index, IndexInfo *info, Ranked *ranked)
-{
-	if (!info->ii_ReadyForInserts)
-		return;
-	if (info->ii_Predicate != NIL && info->ii_PredicateState == nullptr)
-		info->ii_PredicateState = ExecPrepareQual(info->ii_Predicate, table.estate);
-	Rank(rows, info, ranked);
-	for (int i = 0; i < rows.n; i++) {
-		CHECK_FOR_INTERRUPTS();
-		InsertIndexEntry(table, index, info, rows.slots[ranked[i].row]);
-	}
-}
-
 void
 InsertRows(const Table &table, Rows *rows)
 {
@@ -114,8 +84,13 @@ InsertRows(const Table &table, Rows *rows)
 	auto *ranked = static_cast<Ranked *>(palloc(rows->n * sizeof(Ranked)));
 
 	table_multi_insert(table.relation, rows->slots, rows->n, GetCurrentCommandId(true), 0, nullptr);
-	for (int i = 0; i < table.info->ri_NumIndices; i++)
-		InsertInto(table, *rows, table.info->ri_IndexRelationDescs[i], table.info->ri_IndexRelationInfo[i], ranked);
+	for (int i = 0; i < table.info->ri_NumIndices; i++) {
+		Rank(*rows, table.info->ri_IndexRelationInfo[i], ranked);
+		for (int j = 0; j < rows->n; j++) {
+			CHECK_FOR_INTERRUPTS();
+			InsertIndexEntry(table, i, rows->slots[ranked[j].row], Replaces::Nothing);
+		}
+	}
 	for (int i = 0; i < rows->n; i++)
 		ExecClearTuple(rows->slots[i]);
 	MemoryContextSwitchTo(old);

@@ -4,7 +4,9 @@
 #include "pg/compat.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/table.h"
+#include "catalog/index.h"
 #include "utils/fmgroids.h"
 }
 
@@ -21,18 +23,6 @@ RelationNamed(Oid schema, const char *name)
 	return relid;
 }
 
-// Says of each index that an update which writes it changes its keys. Whether that is so the server would look up in the
-// range table; and it would look for dead entries of older versions before it splits a page, which costs more than to split
-// it: the entries don't outlive the job by long.
-static void
-HintChanged(ResultRelInfo *info)
-{
-	for (int i = 0; i < info->ri_NumIndices; i++) {
-		info->ri_IndexRelationInfo[i]->ii_CheckedUnchanged = true;
-		info->ri_IndexRelationInfo[i]->ii_IndexUnchanged = false;
-	}
-}
-
 Table
 Open(Oid schema, const char *name)
 {
@@ -43,7 +33,6 @@ Open(Oid schema, const char *name)
 	table.info = makeNode(ResultRelInfo);
 	InitResultRelInfo(table.info, table.relation, 0, nullptr, 0); // range table index 0: there is none
 	ExecOpenIndices(table.info, false);
-	HintChanged(table.info);
 	table.row = table_slot_create(table.relation, nullptr);
 	table.spare = table_slot_create(table.relation, nullptr);
 	table.changed = MakeSingleTupleTableSlot(RelationGetDescr(table.relation), &TTSOpsVirtual);
@@ -165,11 +154,37 @@ StandingOf(const Table &table, ItemPointer tid)
 	return TransactionIdIsValid(dirty.xmax) ? Standing::BeingChanged : Standing::Current;
 }
 
-static void
-InsertIndexEntries(const Table &table, TupleTableSlot *slot, bool update)
+// What ExecInsertIndexTuples does for one index; ours have no exclusion or deferred constraints. The index is not told that an
+// update leaves its keys alone: it would look for dead entries of older versions before it splits a page, which costs more
+// than to split it, as the entries don't outlive the job by long.
+void
+InsertIndexEntry(const Table &table, int i, TupleTableSlot *slot, Replaces replaces)
 {
-	list_free(ExecInsertIndexTuples(table.info, slot, table.estate, update));
-	ResetPerTupleExprContext(table.estate);
+	Relation index = table.info->ri_IndexRelationDescs[i];
+	IndexInfo *info = table.info->ri_IndexRelationInfo[i];
+	ExprContext *context = GetPerTupleExprContext(table.estate);
+	bool unique = index->rd_index->indisunique && !(index->rd_index->indisprimary && replaces == Replaces::SameKey);
+	Datum values[INDEX_MAX_KEYS];
+	bool nulls[INDEX_MAX_KEYS];
+
+	if (!info->ii_ReadyForInserts)
+		return;
+	if (info->ii_Predicate != NIL && info->ii_PredicateState == nullptr)
+		info->ii_PredicateState = ExecPrepareQual(info->ii_Predicate, table.estate);
+	context->ecxt_scantuple = slot;
+	if (info->ii_PredicateState == nullptr || ExecQual(info->ii_PredicateState, context)) {
+		FormIndexDatum(info, slot, table.estate, values, nulls);
+		(void)index_insert(index, values, nulls, &slot->tts_tid, table.relation,
+						   unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, info);
+	}
+	ResetExprContext(context);
+}
+
+static void
+InsertIndexEntries(const Table &table, TupleTableSlot *slot, Replaces replaces)
+{
+	for (int i = 0; i < table.info->ri_NumIndices; i++)
+		InsertIndexEntry(table, i, slot, replaces);
 }
 
 Outcome
@@ -183,7 +198,7 @@ Update(const Table &table, ItemPointer tid, Snapshot snapshot)
 	Outcome outcome = OutcomeOf(table_tuple_update(table.relation, tid, table.changed, GetCurrentCommandId(true),
 												   snapshot, InvalidSnapshot, true, &failure, &mode, &update_indexes));
 	if (outcome == Outcome::Done && update_indexes)
-		InsertIndexEntries(table, table.changed, true);
+		InsertIndexEntries(table, table.changed, Replaces::SameKey);
 	return outcome;
 }
 
@@ -211,7 +226,7 @@ Insert(const Table &table)
 {
 	Assert(!TTS_EMPTY(table.changed));
 	table_tuple_insert(table.relation, table.changed, GetCurrentCommandId(true), 0, nullptr);
-	InsertIndexEntries(table, table.changed, false);
+	InsertIndexEntries(table, table.changed, Replaces::Nothing);
 }
 
 void

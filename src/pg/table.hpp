@@ -85,7 +85,7 @@ enum class Standing {
 // What has become of the version at tid; locks don't count. Uses table.spare.
 Standing StandingOf(const Table &table, ItemPointer tid);
 
-// Replaces the row at tid by table.changed (whose tts_tid is set to the new version's) and
+// Replaces the row at tid by table.changed (whose tts_tid is set to the new version's), which has the same primary key, and
 // maintains the indexes. Waits for who holds the row.
 Outcome Update(const Table &table, ItemPointer tid, Snapshot snapshot);
 
@@ -94,6 +94,12 @@ Outcome UpdateNoWait(const Table &table, ItemPointer tid, Snapshot snapshot);
 
 // Deletes the row at tid.
 Outcome Delete(const Table &table, ItemPointer tid, Snapshot snapshot, Wait wait);
+
+enum class Replaces { Nothing, SameKey };
+
+// Adds the entry of the row in slot, which has just been stored, to the table's i-th index, if it has one there. SameKey: it
+// replaces a row with the same primary key, which needn't be looked for then.
+void InsertIndexEntry(const Table &table, int i, TupleTableSlot *slot, Replaces replaces);
 
 // Inserts table.changed and maintains the indexes.
 void Insert(const Table &table);
