@@ -8,7 +8,7 @@ use IPC::Run qw(run);
 my $base = $ENV{TMPDIR} // '/tmp';
 my $next_port = 5501;
 
-# Starts a new server. name: of its directory. extension: whether it has ours. conf: more settings.
+# Starts a new server. name: of its directory. extension: whether it has ours. conf: more settings. program: what runs it.
 sub start
 {
     my ($class, $name, %options) = @_;
@@ -17,7 +17,8 @@ sub start
     }, $class;
     execute('initdb', "--pgdata=$self->{data}", '--auth=trust', '--username=postgres', '--no-instructions');
     $self->configure($options{conf});
-    execute('pg_ctl', '--silent', "--pgdata=$self->{data}", "--log=$self->{log}", 'start');
+    my @program = defined $options{program} ? ('-p', $options{program}) : ();
+    execute('pg_ctl', '--silent', "--pgdata=$self->{data}", "--log=$self->{log}", @program, 'start');
     return $self;
 }
 
