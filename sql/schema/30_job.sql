@@ -12,22 +12,24 @@ COMMENT ON SEQUENCE @extschema@.pgq_job_id_seq IS 'job ids, for jobs of events a
 -- held:     the hand-out with this attempt number is still the worker's (leased, or ready again after the lease ran out)
 -- verified: false on a ready job that may still have a live predecessor in its key; dequeue looks for it
 -- key_hash: hash of handler and serialization_key; finds the live jobs of a key, which compare handler and key in full
+-- Every update compares the columns that indexes have: as long as none before them is NULL or of any length, their places
+-- in the row are known.
 CREATE TABLE @extschema@.pgq_job (
     job_id            bigint      NOT NULL,
     position          bigint,
-    key_hash          bigint,
     visible_at        timestamptz NOT NULL,
     created_at        timestamptz NOT NULL,
-    lease_until       timestamptz,
     priority          int         NOT NULL,
     attempt           int         NOT NULL,
     failures          int         NOT NULL,
     state             "char"      NOT NULL CHECK (state IN ('s', 'p', 'r', 'w', 'd')),
     held              boolean     NOT NULL,
     verified          boolean     NOT NULL,
+    key_hash          bigint,
     queue             text COLLATE "C" NOT NULL,
     handler           text COLLATE "C" NOT NULL,
     serialization_key text COLLATE "C",
+    lease_until       timestamptz,
     worker            text,
     last_error        text,
     args              jsonb,

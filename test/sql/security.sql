@@ -267,7 +267,7 @@ SELECT moved.pgq_enqueue('h', '2') > 0 AS enqueued;
 SELECT moved.pgq_sync();
 BEGIN;
 SELECT moved.pgq_hold_jobs();
-INSERT INTO moved.pgq_job SELECT 1000, 1, NULL, now(), now(), NULL, 0, 0, 0, 'r', false, true, 'default', 'h';
+INSERT INTO moved.pgq_job SELECT 1000, 1, now(), now(), 0, 0, 0, 'r', false, true, NULL, 'default', 'h';
 INSERT INTO moved.pgq_request (job_id, kind, queue, handler) VALUES (1001, 'e', 'default', 'h');
 INSERT INTO moved.pgq_queue SELECT queue, 9, lease, backoff, max_backoff FROM moved.pgq_queue;
 SELECT moved.pgq_adopt_jobs(), moved.pgq_adopt_handlers(), (SELECT max_attempts FROM moved.pgq_queue);
