@@ -7,6 +7,34 @@ using namespace model;
 
 static const char *const kDequeue = "SELECT job_id, attempt, (extract(epoch FROM lease_until) * "
 									"1000000)::bigint FROM pgq_dequeue($1, $2, $3, $4)";
+static const char *const kNext = "SELECT job_id, attempt, (extract(epoch FROM lease_until) * 1000000)::bigint "
+								 "FROM pgq_next($1::bigint[], $2::int[], $3, $4, $5, $6)";
+
+// The tokens as two array parameters.
+static std::vector<Text>
+Arrays(const std::vector<Token> &tokens)
+{
+	std::string ids, attempts;
+	for (const Token &token : tokens) {
+		ids += (ids.empty() ? "" : ",") + std::to_string(token.job);
+		attempts += (attempts.empty() ? "" : ",") + std::to_string(token.attempt);
+	}
+	return {"{" + ids + "}", "{" + attempts + "}"};
+}
+
+// A completion of each token in one call, given the rows of those that counted.
+static std::vector<Operation>
+Completions(const std::vector<Token> &tokens, const Rows &rows, Time before, Time after)
+{
+	std::set<int64_t> completed;
+	for (int i = 0; i < rows.Count(); i++)
+		completed.insert(std::stoll(rows.At(i, 0)));
+	std::vector<Operation> operations;
+	for (const Token &token : tokens)
+		operations.push_back({Act::Complete, completed.count(token.job) ? Result::Done : Result::Omitted, token.job,
+							  token.attempt, before, after});
+	return operations;
+}
 
 Caller::Caller(const Assignment &assignment)
 	: name_(assignment.name), dice_(assignment.seed), journal_(assignment.journal), server_(assignment.name)
@@ -14,16 +42,35 @@ Caller::Caller(const Assignment &assignment)
 }
 
 std::vector<Token>
-Caller::Dequeue()
+Caller::ClaimBy(const char *sql, std::vector<Text> parameters)
 {
+	parameters.insert(parameters.end(), {std::to_string(demand_.batch), demand_.queue, demand_.lease, name_});
 	claim_before_ = Now();
-	Rows rows = Ask(kDequeue, {std::to_string(demand_.batch), demand_.queue, demand_.lease, name_});
+	Rows rows = Ask(sql, parameters);
 	claim_after_ = Now();
 	std::vector<Token> tokens;
 	for (int i = 0; i < rows.Count(); i++)
 		tokens.push_back({std::stoll(rows.At(i, 0)), std::stoi(rows.At(i, 1)), std::stoll(rows.At(i, 2))});
 	if (rows.Count() > demand_.batch)
 		journal_.WriteError("a dequeue of " + std::to_string(demand_.batch) + " gave " + std::to_string(rows.Count()));
+	return tokens;
+}
+
+std::vector<Token>
+Caller::Dequeue()
+{
+	return ClaimBy(kDequeue, {});
+}
+
+std::vector<Token>
+Caller::Next(const std::vector<Token> &done, std::vector<Operation> *completions)
+{
+	std::vector<Text> arrays = Arrays(done);
+	std::vector<Token> tokens = ClaimBy(kNext, arrays);
+	Rows rows = Ask("SELECT job_id FROM pgq_jobs JOIN unnest($1::bigint[], $2::int[]) AS done (job_id, attempt) "
+					"USING (job_id, attempt) WHERE status = 'completed'",
+					arrays);
+	*completions = Completions(done, rows, claim_before_, claim_after_);
 	return tokens;
 }
 
@@ -77,22 +124,9 @@ Caller::Call(Act act, const Token &token)
 std::vector<Operation>
 Caller::CompleteAll(const std::vector<Token> &tokens)
 {
-	std::string ids, attempts;
-	for (const Token &token : tokens) {
-		ids += (ids.empty() ? "" : ",") + std::to_string(token.job);
-		attempts += (attempts.empty() ? "" : ",") + std::to_string(token.attempt);
-	}
 	Time before = Now();
-	Rows rows = Ask("SELECT * FROM pgq_complete($1::bigint[], $2::int[])", {"{" + ids + "}", "{" + attempts + "}"});
-	Time after = Now();
-	std::set<int64_t> completed;
-	for (int i = 0; i < rows.Count(); i++)
-		completed.insert(std::stoll(rows.At(i, 0)));
-	std::vector<Operation> operations;
-	for (const Token &token : tokens)
-		operations.push_back({Act::Complete, completed.count(token.job) ? Result::Done : Result::Omitted, token.job,
-							  token.attempt, before, after});
-	return operations;
+	Rows rows = Ask("SELECT * FROM pgq_complete($1::bigint[], $2::int[])", Arrays(tokens));
+	return Completions(tokens, rows, before, Now());
 }
 
 Operation

@@ -24,6 +24,9 @@ class Caller {
 		Text lease;
 	};
 	std::vector<Token> Dequeue();
+	// The same, and completes what is done in that call; adds what became of each. No job may be in it twice, and no token
+	// may have been used before: the server does not say, so it is asked afterwards.
+	std::vector<Token> Next(const std::vector<Token> &done, std::vector<model::Operation> *completions);
 	// Writes down what became of the last dequeue.
 	void WriteClaims(const std::vector<Token> &tokens, model::Result result);
 	// Dequeues, and never learns what the answer was.
@@ -54,6 +57,9 @@ class Caller {
 	Demand demand_{};
 
   private:
+	// Dequeues by this SQL, with these parameters before the usual ones.
+	std::vector<Token> ClaimBy(const char *sql, std::vector<Text> parameters);
+
 	model::Time claim_before_ = 0, claim_after_ = 0; // of the last dequeue
 	bool may_conflict_ = false;
 };

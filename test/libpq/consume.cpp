@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <map>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -52,11 +53,8 @@ class Consumer : private Caller {
 		demand_ = {dice_.Chance(90) ? dice_.Between(1, 8) : 60, dice_.Chance(50) ? "fast" : "slow",
 				   dice_.Chance(80) ? Milliseconds(60, 400) : Text()};
 		int way = calm_ ? 1 : dice_.Between(1, 100);
-		if (way <= 70) {
-			std::vector<Token> tokens = Dequeue();
-			WriteClaims(tokens, Result::Done);
-			return tokens;
-		}
+		if (way <= 70)
+			return ClaimNext();
 		if (way <= 71) {
 			DequeueAndLeave();
 			return {};
@@ -89,6 +87,22 @@ class Consumer : private Caller {
 		return completions.empty() ? tokens : std::vector<Token>();
 	}
 
+	// Takes some, and completes what is done.
+	std::vector<Token>
+	ClaimNext()
+	{
+		std::vector<Token> done;
+		std::vector<Operation> completions;
+		for (const auto &entry : done_)
+			done.push_back(entry.second);
+		done_.clear();
+		std::vector<Token> tokens = done.empty() ? Dequeue() : Next(done, &completions);
+		for (const Operation &o : completions)
+			journal_.Write(o);
+		WriteClaims(tokens, Result::Done);
+		return tokens;
+	}
+
 	// What becomes of a job that was handed out.
 	void
 	Treat(Token token)
@@ -96,7 +110,9 @@ class Consumer : private Caller {
 		// Some jobs never succeed: they become dead letters.
 		bool hopeless = token.job % 25 == 0;
 		int fate = hopeless ? dice_.Between(51, 80) : calm_ ? dice_.Between(1, 50) : dice_.Between(1, 100);
-		if (fate <= 40) {
+		if (fate <= 15) {
+			done_.insert_or_assign(token.job, token); // an earlier hand-out that is still there is over
+		} else if (fate <= 40) {
 			Use(Act::Complete, token);
 		} else if (fate <= 50) {
 			CompleteInTransaction(token);
@@ -247,7 +263,8 @@ class Consumer : private Caller {
 	const Time load_ends_;
 	bool calm_ = false; // the load has ended: no deaths and the like any more, so that there is an end
 	int errors_ = 0;
-	std::deque<Token> zombies_; // tokens to be used late
+	std::deque<Token> zombies_;     // tokens to be used late
+	std::map<int64_t, Token> done_; // by job; to be completed with the next claim
 };
 
 } // namespace
