@@ -36,6 +36,8 @@ my @statements = (
     { name => 'fail', sql => "SELECT pgq_fail(job_id, attempt, 'no', '1 hour') FROM ($one) one", after => $took },
     { name => 'complete', sql => "SELECT pgq_complete(job_id, attempt) FROM ($one) one", after => $took },
     { name => 'complete again', sql => 'SELECT pgq_complete(job_id, attempt) FROM done' },
+    { name => 'next', sql => 'INSERT INTO hand(job_id, attempt) SELECT claimed.job_id, claimed.attempt FROM (SELECT array_agg(job_id) AS ids, array_agg(attempt) AS attempts FROM hand) done, pgq_next(ids, attempts, 11) claimed',
+      after => 'DELETE FROM hand WHERE n NOT IN (SELECT n FROM hand ORDER BY n DESC LIMIT 11)' },
     { name => 'complete an array', sql => 'SELECT count(*) FROM (SELECT array_agg(job_id) AS ids, array_agg(attempt) AS attempts FROM hand) batch, pgq_complete(ids, attempts)',
       after => 'DELETE FROM hand' });
 
@@ -45,6 +47,7 @@ my %may_scan = (
     'dequeue' => qr/^pgq_(queue_pkey|job_ready)$/,
     'complete' => qr/^pgq_job_(pkey|key)$/,
     'complete an array' => qr/^pgq_job_(pkey|key)$/,
+    'next' => qr/^pgq_(queue_pkey|job_(pkey|key|ready))$/,
     'complete again' => qr/^pgq_(job_pkey|archive_job_id)$/);
 
 # Runs all statements once in one session, each prepared and in a transaction of its own, and returns what each has scanned
@@ -145,7 +148,7 @@ sub check_round
     my @paths = map { "$_: $seen->{$_}{path}" } sort keys %$seen;
     my @expected = map { "$_: $first->{$_}{path}" } sort keys %$first;
     is_deeply(\@paths, \@expected, "$title: the same access paths");
-    my %touched = ('dequeue' => 11, 'complete an array' => 8, 'conversion' => 100);
+    my %touched = ('dequeue' => 11, 'next' => 19, 'complete an array' => 11, 'conversion' => 100);
     my @much = grep { $seen->{$_}{read} > $most * ($touched{$_} // 1) } sort keys %$seen;
     is(join(', ', map { "$_: $seen->{$_}{read}" } @much), '', "$title: few buffers");
     return;
