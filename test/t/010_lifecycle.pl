@@ -72,10 +72,9 @@ $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
 $pid = $node->enqueuer('postgres', $pid);
 pass('and starts it again when it ends');
 
-# Nothing of ours delays a stop.
-my $start = time;
+# Nothing of ours keeps the server from stopping; pg_ctl would give up, and the test with it.
 $node->stop('fast');
-cmp_ok(time - $start, '<', 10, 'a fast stop is fast');
+pass('a fast stop ends');
 $node->start;
 $node->log_is_clean;
 
