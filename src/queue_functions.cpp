@@ -33,27 +33,27 @@ QueueArguments(FunctionCallInfo fcinfo)
 }
 
 // Arguments in order: handler, args, serialization_key, queue, priority, run_at, idempotency_key.
-static queue::Wish
-WishArguments(FunctionCallInfo fcinfo)
+static queue::EnqueueRequest
+RequestArguments(FunctionCallInfo fcinfo)
 {
 	RequireNotNull(fcinfo, 0, "handler");
 	RequireNotNull(fcinfo, 1, "args");
 	RequireNotNull(fcinfo, 3, "queue");
 	RequireNotNull(fcinfo, 4, "priority");
 
-	queue::Wish wish;
-	wish.handler = NameArgument(fcinfo, 0, "handler", 255);
-	wish.args = PG_GETARG_DATUM(1);
-	wish.serialization_key = TextArgument(fcinfo, 2);
-	wish.queue = TextArgument(fcinfo, 3).value;
-	wish.priority = PG_GETARG_INT32(4);
-	wish.run_at = NullableArgument(fcinfo, 5);
-	wish.idempotency_key = TextArgument(fcinfo, 6);
-	if (!wish.run_at.isnull && TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(wish.run_at.value)))
+	queue::EnqueueRequest request;
+	request.handler = NameArgument(fcinfo, 0, "handler", 255);
+	request.args = PG_GETARG_DATUM(1);
+	request.serialization_key = TextArgument(fcinfo, 2);
+	request.queue = TextArgument(fcinfo, 3).value;
+	request.priority = PG_GETARG_INT32(4);
+	request.run_at = NullableArgument(fcinfo, 5);
+	request.idempotency_key = TextArgument(fcinfo, 6);
+	if (!request.run_at.isnull && TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(request.run_at.value)))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("argument \"run_at\" must be finite")));
-	if (!wish.idempotency_key.isnull)
+	if (!request.idempotency_key.isnull)
 		(void)NameArgument(fcinfo, 6, "idempotency_key", 1024);
-	return wish;
+	return request;
 }
 
 } // namespace pgq_ext
@@ -105,7 +105,7 @@ pgq_ext_enqueue(PG_FUNCTION_ARGS)
 {
 	Oid schema = StartWriting(fcinfo, "pgq_enqueue()");
 
-	PG_RETURN_INT64(queue::Enqueue(schema, WishArguments(fcinfo)));
+	PG_RETURN_INT64(queue::Enqueue(schema, RequestArguments(fcinfo)));
 }
 
 } // extern "C"

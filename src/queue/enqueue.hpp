@@ -5,8 +5,8 @@
 
 namespace pgq_ext::queue {
 
-// What is to become a job. Texts are not toasted.
-struct Wish {
+// What pgq_enqueue asks for. Texts are not toasted.
+struct EnqueueRequest {
 	Datum handler;
 	Datum args;
 	NullableDatum serialization_key;
@@ -16,10 +16,10 @@ struct Wish {
 	NullableDatum idempotency_key;
 };
 
-// Writes the wish down as a request, which the enqueuer turns into a job once it is committed. Returns the id that the job
-// will have; or, where the idempotency key is known, of the job that has it.
+// Writes the request down; the enqueuer turns it into a job once it is committed. Returns the id that the job will have; or,
+// where the idempotency key is known, of the job that has it.
 // undefined_object (42704) for an unknown queue. Locks the queue's row FOR KEY SHARE; waits for a transaction in progress
 // that has used the same idempotency key.
-int64 Enqueue(Oid schema, const Wish &wish);
+int64 Enqueue(Oid schema, const EnqueueRequest &request);
 
 } // namespace pgq_ext::queue
