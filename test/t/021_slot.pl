@@ -50,7 +50,7 @@ foreach my $round (1 .. 6)
 $node->safe_psql('postgres', 'SELECT pgq_sync()');
 $node->poll_query_until('postgres', "SELECT confirmed_flush_lsn > '$start'::pg_lsn + 50000000 $slot");
 ok($node->poll_query_until('postgres', "SELECT restart_lsn > '$start'::pg_lsn + 20000000 $slot"), 'restart_lsn follows what others write');
-my $end = $node->lsn('insert');
+my $end = $node->lsn('flush');
 cmp_ok($node->safe_psql('postgres', qq{SELECT count(*) FROM pg_get_wal_records_info('$start', '$end')
     WHERE resource_manager = 'Standby' AND record_type = 'RUNNING_XACTS'}), '>=', 1, 'as the enqueuer logs running transactions');
 cmp_ok($node->safe_psql('postgres', 'SELECT lag_bytes FROM pgq_enqueuer'), '<', 1000000, 'and the lag is none');
