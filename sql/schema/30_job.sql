@@ -37,7 +37,8 @@ CREATE TABLE @extschema@.pgq_job (
 ) WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
         vacuum_truncate = off);
 -- Of these indexes' keys there are no two alike but those of dead versions: nothing is gained by looking for them.
-CREATE INDEX pgq_job_ready ON @extschema@.pgq_job (queue, priority, position) WITH (deduplicate_items = off) WHERE state = 'r';
+-- Of the queue its hash: to compare names would be a third of what an entry costs.
+CREATE INDEX pgq_job_ready ON @extschema@.pgq_job (hashtext(queue), priority, position) WITH (deduplicate_items = off) WHERE state = 'r';
 CREATE INDEX pgq_job_key ON @extschema@.pgq_job (key_hash, position) WITH (deduplicate_items = off)
  WHERE key_hash IS NOT NULL AND state NOT IN ('s', 'p');
 CREATE INDEX pgq_job_parked ON @extschema@.pgq_job (position) WHERE state = 'p';

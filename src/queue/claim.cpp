@@ -127,6 +127,18 @@ Note(Seen *seen, const Job &job, Found found, bool passing)
 	seen->to = seen->blocked ? job.position : job.position + 1;
 }
 
+static void
+ClaimHere(Claiming *claiming, const Job &job, bool passing)
+{
+	Seen *seen = SeenOf(claiming, job.priority);
+	Found found = TryClaim(claiming, job);
+
+	if (seen != nullptr)
+		Note(seen, job, found, passing);
+	else if (found == Found::Claimed)
+		ForgetMarks(claiming->plan.marks);
+}
+
 // Claims what the scan keys find, in order. passing: they find all there is from some mark on, or from the start.
 static void
 ClaimRange(Claiming *claiming, ScanKey keys, int nkeys, bool passing)
@@ -137,12 +149,8 @@ ClaimRange(Claiming *claiming, ScanKey keys, int nkeys, bool passing)
 	while (claiming->claimed < claiming->request->batch_size && scan.Next()) {
 		MemoryContext old = MemoryContextSwitchTo(claiming->per_row);
 		Job job = ReadJob(jobs.row);
-		Seen *seen = SeenOf(claiming, job.priority);
-		Found found = TryClaim(claiming, job);
-		if (seen != nullptr)
-			Note(seen, job, found, passing);
-		else if (found == Found::Claimed)
-			ForgetMarks(claiming->plan.marks);
+		if (IsOfQueue(job, claiming->request->queue))
+			ClaimHere(claiming, job, passing);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(claiming->per_row);
 	}
@@ -156,7 +164,7 @@ SetKeys(const Claiming &claiming, ScanKey keys, StrategyNumber priority, int32 v
 	static const RegProcedure int4[] = {0, F_INT4LT, F_INT4LE, F_INT4EQ, F_INT4GE, F_INT4GT};
 	static const RegProcedure int8[] = {0, F_INT8LT, F_INT8LE, F_INT8EQ, F_INT8GE, F_INT8GT};
 
-	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_TEXTEQ, claiming.request->queue);
+	QueueIs(&keys[0], claiming.request->queue);
 	ScanKeyInit(&keys[1], 2, priority, int4[priority], Int32GetDatum(value));
 	ScanKeyInit(&keys[2], 3, position, int8[position], Int64GetDatum(from));
 }
@@ -208,7 +216,7 @@ ClaimFromStart(Claiming *claiming)
 {
 	ScanKeyData key;
 
-	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_TEXTEQ, claiming->request->queue);
+	QueueIs(&key, claiming->request->queue);
 	ClaimRange(claiming, &key, 1, true);
 }
 

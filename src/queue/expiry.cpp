@@ -108,7 +108,7 @@ ExpireOf(Expiry *expiry, Datum queue)
 
 	expiry->nlast = 0;
 	expiry->known = true;
-	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_TEXTEQ, queue);
+	QueueIs(&keys[0], queue);
 	if (!CopyLeaseMarks(marks, at, &n, &resets)) {
 		LookAt(expiry, keys, 1);
 		if (expiry->known && !expiry->run->limited)

@@ -1,6 +1,12 @@
 // Rows of pgq_job: see job.hpp.
 #include "queue/job.hpp"
 
+extern "C" {
+#include "common/hashfn.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+}
+
 namespace pgq_ext::queue {
 
 Job
@@ -31,6 +37,23 @@ ReadJob(TupleTableSlot *row)
 	job.key.handler = values[kHandler];
 	job.key.key = values[kKey];
 	return job;
+}
+
+// What hashtext() gives for a text in the collation "C".
+void
+QueueIs(ScanKey scan_key, Datum queue)
+{
+	text *name = DatumGetTextPP(queue);
+	uint32 hash =
+		hash_bytes(reinterpret_cast<unsigned char *>(VARDATA_ANY(name)), static_cast<int>(VARSIZE_ANY_EXHDR(name)));
+
+	ScanKeyInit(scan_key, 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(static_cast<int32>(hash)));
+}
+
+bool
+IsOfQueue(const Job &job, Datum queue)
+{
+	return datum_image_eq(job.queue, queue, false, -1);
 }
 
 } // namespace pgq_ext::queue

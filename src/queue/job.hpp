@@ -143,6 +143,12 @@ struct Job {
 
 Job ReadJob(TupleTableSlot *row);
 
+// Makes the first scan key of pgq_job_ready: jobs of this queue, and of those that have the same hash.
+void QueueIs(ScanKey scan_key, Datum queue);
+
+// Whether the job is of this queue.
+bool IsOfQueue(const Job &job, Datum queue);
+
 // Whether the job is the head of its key: its leaving lets the next job of the key go.
 inline bool
 IsHead(const Job &job)
