@@ -23,12 +23,12 @@ sub all_convert
 }
 
 $node->await_enqueuers();
-is($node->processes, 'pgq_ext launcher', 'without the extension there is a launcher only');
+$node->processes_are('pgq_ext launcher', 'without the extension there is a launcher only');
 
 $node->safe_psql('postgres', 'CREATE EXTENSION pgq_ext');
 $node->safe_psql('postgres', 'SELECT pgq_sync()');
 my $first = $node->enqueuer('postgres');
-is($node->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'CREATE EXTENSION brings an enqueuer');
+$node->processes_are('pgq_ext enqueuer postgres, pgq_ext launcher', 'CREATE EXTENSION brings an enqueuer');
 
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 $node->safe_psql('second', 'BEGIN; CREATE EXTENSION pgq_ext; ROLLBACK');
@@ -50,7 +50,7 @@ foreach my $mode ('fast', 'immediate')
     $node->stop($mode);
     $node->start;
     all_convert("after a stop that is $mode");
-    is($node->processes, $all, "all are back after a stop that is $mode");
+    $node->processes_are($all, "all are back after a stop that is $mode");
 }
 
 my $pid = $node->enqueuer('postgres');
@@ -84,5 +84,5 @@ kill 'KILL', $pid;
 $node->wait_for_log(qr/all server processes terminated; reinitializing/);
 $node->enqueuer('postgres', $pid);
 all_convert('after SIGKILL');
-is($node->processes, $all, 'all are back after SIGKILL');
+$node->processes_are($all, 'all are back after SIGKILL');
 PgqNode::done();

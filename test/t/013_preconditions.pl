@@ -31,7 +31,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pgq_ext'\nwal
 $node->restart;
 $node->wait_for_log(qr/starts no enqueuer because wal_level is lower than logical/);
 check('wal_level', 'wal_level is not logical', 'wal_level');
-is($node->processes, '', 'nothing of ours runs, so nothing can fail and be started again');
+$node->processes_are('', 'nothing of ours runs, so nothing can fail and be started again');
 
 $node->append_conf('postgresql.conf', "wal_level = logical\nmax_replication_slots = 0");
 $node->restart;
@@ -44,7 +44,7 @@ $node->restart;
 $node->append_conf('postgresql.conf', 'max_replication_slots = 10');
 $node->restart;
 $node->safe_psql('postgres', 'SELECT pgq_sync()');
-is($node->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'with all settings right, all is well');
+$node->processes_are('pgq_ext enqueuer postgres, pgq_ext launcher', 'with all settings right, all is well');
 
 # Arguments.
 foreach my $case ([ 'NULL', '22004' ], [ q{'0 s'}, '22023' ], [ q{'-1 s'}, '22023' ], [ q{'1 day -25 h'}, '22023' ])

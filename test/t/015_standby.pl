@@ -20,7 +20,7 @@ $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->start;
 $primary->wait_for_catchup($standby);
 
-is($standby->processes, '', 'a standby runs nothing of ours');
+$standby->processes_are('', 'a standby runs nothing of ours');
 is($standby->safe_psql('postgres', 'SELECT state, pid, lag_bytes >= 0 FROM pgq_enqueuer'), 'standby||t',
     'the view works there');
 my ($sqlstate) = $standby->error_of('postgres', 'SELECT pgq_sync()');
@@ -32,7 +32,7 @@ $primary->stop;
 $standby->promote;
 $standby->safe_psql('postgres', q{INSERT INTO ev(k) VALUES ('third')});
 is($standby->events_and_jobs('postgres'), '3|3|3', 'after promotion all events have become jobs');
-is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'and the enqueuer runs');
+$standby->processes_are('pgq_ext enqueuer postgres, pgq_ext launcher', 'and the enqueuer runs');
 
 $standby->log_is_clean;
 PgqNode::done();

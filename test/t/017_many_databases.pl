@@ -122,7 +122,7 @@ $node->safe_psql('postgres', "DROP DATABASE $_") foreach @databases[ 0 .. 8 ];
 $node->safe_psql($_, 'DROP EXTENSION pgq_ext CASCADE') foreach @databases[ 9 .. 16 ];
 $node->await_enqueuers();
 $node->restart;
-is($node->processes, 'pgq_ext launcher', 'no enqueuer is left');
+$node->processes_are('pgq_ext launcher', 'no enqueuer is left');
 is($node->slots, '', 'no slot');
 is(join(' ', glob($node->data_dir . '/pg_replslot/*')), '', 'and none of their directories');
 

@@ -37,7 +37,7 @@ my $second = make_standby('second');
 $primary->start_load;
 $primary->is_exact('on the primary');
 $primary->wait_for_catchup($standby);
-is($standby->processes, '', 'a standby runs nothing of ours');
+$standby->processes_are('', 'a standby runs nothing of ours');
 
 # The second one is left behind: who has received more than the one that is promoted could not follow it.
 $second->stop;
@@ -52,7 +52,7 @@ $primary->stop_clients;
 $standby->start_load;
 promote($standby);
 my $report = $standby->is_exact('after promotion, with the load going on');
-is($standby->processes, 'pgq_ext enqueuer postgres, pgq_ext launcher', 'the enqueuer has started by itself');
+$standby->processes_are('pgq_ext enqueuer postgres, pgq_ext launcher', 'the enqueuer has started by itself');
 
 # The next one in line was a standby of the old primary. It follows the new one, and is promoted in turn: the recorded
 # position may lie on either timeline.

@@ -63,13 +63,15 @@ sub events_and_jobs
     return $self->safe_psql($database, q{SELECT (SELECT count(*) FROM ev), count(*), count(DISTINCT args) FROM pgq_jobs});
 }
 
-# Our processes, as 'type database, ...'.
-sub processes
+# Waits until our processes are these, 'type database, ...', and tests that they come to be. After a start the launcher looks
+# into each database by a process that does not stay.
+sub processes_are
 {
-    my ($self) = @_;
-    return $self->safe_psql('postgres',
+    my ($self, $expected, $name) = @_;
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    return ok($self->poll_query_until('postgres',
         q{SELECT coalesce(string_agg(concat_ws(' ', backend_type, datname), ', ' ORDER BY backend_type, datname), '')
-            FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
+            FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'}, $expected), $name);
 }
 
 # Waits until the enqueuers that run are those of these databases.
