@@ -53,10 +53,12 @@ Close(Table *table)
 Relation
 IndexNamed(const Table &table, const char *name)
 {
-	for (int i = 0; i < table.info->ri_NumIndices; i++)
-		if (strcmp(RelationGetRelationName(table.info->ri_IndexRelationDescs[i]), name) == 0)
-			return table.info->ri_IndexRelationDescs[i];
-	elog(ERROR, "table \"%s\" has no index \"%s\"", RelationGetRelationName(table.relation), name);
+	for (int i = 0; i < table.info->ri_NumIndices; i++) {
+		Relation index = table.info->ri_IndexRelationDescs[i];
+		if (strcmp(RelationGetRelationName(index), name) == 0 && index->rd_index->indisvalid)
+			return index;
+	}
+	elog(ERROR, "table \"%s\" has no valid index \"%s\"", RelationGetRelationName(table.relation), name);
 }
 
 Snapshot
@@ -66,6 +68,12 @@ FreshSnapshot()
 	return RegisterSnapshot(GetLatestSnapshot());
 }
 
+void
+Scan::Restart(ScanKey keys)
+{
+	index_rescan(desc, keys, desc->numberOfKeys, nullptr, 0);
+}
+
 Scan
 BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys, int nkeys, TupleTableSlot *slot)
 {
@@ -73,7 +81,7 @@ BeginScan(const Table &table, const char *index, Snapshot snapshot, ScanKey keys
 
 	scan.desc = index_beginscan(table.relation, IndexNamed(table, index), snapshot, nkeys, 0);
 	scan.row = slot != nullptr ? slot : table.row;
-	index_rescan(scan.desc, keys, nkeys, nullptr, 0);
+	scan.Restart(keys);
 	return scan;
 }
 

@@ -29,7 +29,7 @@ Table Open(Oid schema, const char *name);
 // Closes the table; its lock stays until the transaction ends.
 void Close(Table *table);
 
-// The opened index of that name; internal error when there is none.
+// The opened index of that name; internal error when there is none, or one in which rows may be missing.
 Relation IndexNamed(const Table &table, const char *name);
 
 // Oid of schema.name; undefined_table (42P01) when it is missing.
@@ -53,6 +53,8 @@ struct Scan {
 	IndexScanDesc desc;
 	TupleTableSlot *row;
 
+	// Begins anew, with as many keys as before.
+	void Restart(ScanKey keys);
 	// Steps to the next row visible in the snapshot; false at the end. The row stays in row until
 	// the next step.
 	bool Next(ScanDirection direction = ForwardScanDirection);
