@@ -63,11 +63,14 @@ Emit(const pg::Table &jobs, Tuplestorestate *out, TupleDesc shape)
 	tuplestore_putvalues(out, shape, values, nulls);
 }
 
+constexpr int kScanKeys = 3;
+
 // One claim under way.
 struct Claiming {
 	const ClaimRequest *request;
 	pg::Table jobs;
 	Snapshot snapshot;
+	pg::Scan scan; // of the index of ready jobs, with one range after the other
 	TimestampTz lease_until;
 	ClaimPlan plan;
 	int32 claimed;
@@ -127,7 +130,7 @@ Note(Seen *seen, const Job &job, Found found, bool passing)
 	seen->to = seen->blocked ? job.position : job.position + 1;
 }
 
-static void
+static Found
 ClaimHere(Claiming *claiming, const Job &job, bool passing)
 {
 	Seen *seen = SeenOf(claiming, job.priority);
@@ -137,87 +140,112 @@ ClaimHere(Claiming *claiming, const Job &job, bool passing)
 		Note(seen, job, found, passing);
 	else if (found == Found::Claimed)
 		ForgetMarks(claiming->plan.marks);
+	return found;
 }
 
-// Claims what the scan keys find, in order. passing: they find all there is from some mark on, or from the start.
-static void
-ClaimRange(Claiming *claiming, ScanKey keys, int nkeys, bool passing)
+static bool
+HasEnough(const Claiming &claiming)
 {
-	const pg::Table &jobs = claiming->jobs;
-	pg::Scan scan = pg::BeginScan(jobs, "pgq_job_ready", claiming->snapshot, keys, nkeys);
+	return claiming.claimed == claiming.request->batch_size;
+}
 
-	while (claiming->claimed < claiming->request->batch_size && scan.Next()) {
+static void
+StartScan(Claiming *claiming, ScanKey keys)
+{
+	if (claiming->scan.desc == nullptr)
+		claiming->scan = pg::BeginScan(claiming->jobs, "pgq_job_ready", claiming->snapshot, keys, kScanKeys);
+	else
+		claiming->scan.Restart(keys);
+}
+
+// Claims what the scan keys find, in order. passing: they find all there is from some mark on, or from the start. Returns
+// whether there is a job that must wait.
+static bool
+ClaimRange(Claiming *claiming, ScanKey keys, bool passing)
+{
+	bool must_wait = false;
+
+	StartScan(claiming, keys);
+	while (!HasEnough(*claiming) && claiming->scan.Next()) {
 		MemoryContext old = MemoryContextSwitchTo(claiming->per_row);
-		Job job = ReadJob(jobs.row);
+		Job job = ReadJob(claiming->jobs.row);
 		if (IsOfQueue(job, claiming->request->queue))
-			ClaimHere(claiming, job, passing);
+			must_wait |= ClaimHere(claiming, job, passing) == Found::MustWait;
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(claiming->per_row);
 	}
-	scan.End();
+	return must_wait;
+}
+
+// Claims what has a priority from first to last.
+static void
+ClaimPriorities(Claiming *claiming, int64 first, int64 last)
+{
+	ScanKeyData keys[kScanKeys];
+
+	if (first > last)
+		return;
+	QueueIs(&keys[0], claiming->request->queue);
+	ScanKeyInit(&keys[1], 2, BTGreaterEqualStrategyNumber, F_INT4GE, Int32GetDatum(first));
+	ScanKeyInit(&keys[2], 2, BTLessEqualStrategyNumber, F_INT4LE, Int32GetDatum(last));
+	(void)ClaimRange(claiming, keys, true);
 }
 
 static void
-SetKeys(const Claiming &claiming, ScanKey keys, StrategyNumber priority, int32 value, StrategyNumber position,
-		int64 from)
+SetKeys(const Claiming &claiming, ScanKey keys, int32 priority, StrategyNumber position, int64 from)
 {
-	static const RegProcedure int4[] = {0, F_INT4LT, F_INT4LE, F_INT4EQ, F_INT4GE, F_INT4GT};
-	static const RegProcedure int8[] = {0, F_INT8LT, F_INT8LE, F_INT8EQ, F_INT8GE, F_INT8GT};
+	RegProcedure procedure = position == BTEqualStrategyNumber ? F_INT8EQ : F_INT8GE;
 
 	QueueIs(&keys[0], claiming.request->queue);
-	ScanKeyInit(&keys[1], 2, priority, int4[priority], Int32GetDatum(value));
-	ScanKeyInit(&keys[2], 3, position, int8[position], Int64GetDatum(from));
+	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(priority));
+	ScanKeyInit(&keys[2], 3, position, procedure, Int64GetDatum(from));
 }
 
-// Claims what was noted before the marks, up to this priority. Returns how many of plan.early have been looked at.
+// Claims what was noted before the marks, up to this priority. Returns how many of plan.early have been looked at. A job that
+// must wait has not: who is in front of it may be leaving without having seen it, and then nobody notes it again.
 static int
 ClaimEarly(Claiming *claiming, int looked, int32 priority)
 {
-	const ClaimPlan &plan = claiming->plan;
-	ScanKeyData keys[3];
+	ClaimPlan *plan = &claiming->plan;
+	ScanKeyData keys[kScanKeys];
 
-	while (looked < plan.nearly && plan.early[looked].priority <= priority &&
-		   claiming->claimed < claiming->request->batch_size) {
-		ReadyOrder order = plan.early[looked++];
-		SetKeys(*claiming, keys, BTEqualStrategyNumber, order.priority, BTEqualStrategyNumber, order.position);
-		ClaimRange(claiming, keys, 3, false);
+	while (looked < plan->nearly && plan->early[looked].priority <= priority && !HasEnough(*claiming)) {
+		ReadyOrder order = plan->early[looked];
+		SetKeys(*claiming, keys, order.priority, BTEqualStrategyNumber, order.position);
+		if (ClaimRange(claiming, keys, false))
+			RemoveFromPlan(plan, looked);
+		else
+			looked++;
 	}
 	return looked;
 }
 
-// Most urgent first: of each priority what was noted before its mark, then what is behind the mark; then all others.
+static void
+ClaimFromMark(Claiming *claiming, const Mark &mark)
+{
+	ScanKeyData keys[kScanKeys];
+
+	SetKeys(*claiming, keys, mark.priority, BTGreaterEqualStrategyNumber, mark.from);
+	(void)ClaimRange(claiming, keys, true);
+}
+
+// Most urgent first: of each priority that has a mark what was noted before it, then what is behind it; all of the others.
 static int
 ClaimByMarks(Claiming *claiming)
 {
 	const ClaimPlan &plan = claiming->plan;
-	ScanKeyData keys[3];
+	int64 next = PG_INT32_MIN;
 	int looked = 0;
 
-	for (int i = 0; i < plan.nmarks; i++) {
+	for (int i = 0; i < plan.nmarks && !HasEnough(*claiming); i++) {
+		int64 priority = plan.at[i].priority;
+		ClaimPriorities(claiming, next, priority - 1);
 		looked = ClaimEarly(claiming, looked, plan.at[i].priority);
-		if (claiming->claimed == claiming->request->batch_size)
-			return looked;
-		SetKeys(*claiming, keys, BTEqualStrategyNumber, plan.at[i].priority, BTGreaterEqualStrategyNumber,
-				plan.at[i].from);
-		ClaimRange(claiming, keys, 3, true);
+		ClaimFromMark(claiming, plan.at[i]);
+		next = priority + 1;
 	}
-	if (claiming->claimed == claiming->request->batch_size)
-		return looked;
-	bool any = plan.nmarks > 0;
-	SetKeys(*claiming, keys, BTGreaterStrategyNumber, any ? plan.at[plan.nmarks - 1].priority : 0,
-			BTGreaterEqualStrategyNumber, 0);
-	ClaimRange(claiming, keys, any ? 2 : 1, true);
+	ClaimPriorities(claiming, next, PG_INT32_MAX);
 	return looked;
-}
-
-// From the start, whatever the marks say.
-static void
-ClaimFromStart(Claiming *claiming)
-{
-	ScanKeyData key;
-
-	QueueIs(&key, claiming->request->queue);
-	ClaimRange(claiming, &key, 1, true);
 }
 
 void
@@ -240,10 +268,11 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 
 	int looked = 0;
 	if (claiming.plan.full)
-		ClaimFromStart(&claiming);
+		ClaimPriorities(&claiming, PG_INT32_MIN, PG_INT32_MAX);
 	else
 		looked = ClaimByMarks(&claiming);
-	RaiseMarks(claiming.plan, looked, claiming.seen, claiming.nseen, GetCurrentTimestamp() - now);
+	claiming.scan.End();
+	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, GetCurrentTimestamp() - now);
 	pg::FaultPoint("after_claim");
 	if (claiming.claimed > 0)
 		NoteDue(claiming.lease_until);

@@ -34,9 +34,9 @@ ForgetMarks(ReadyMarks *marks)
 	SpinLockRelease(&marks->lock);
 }
 
-// Adds a mark for a priority that has none; nullptr, and all of them forgotten, when there are too many.
+// Adds a mark, at the start, for a priority that has none; nullptr, and all of them forgotten, when there are too many.
 static Mark *
-AddMark(ReadyMarks *marks, int32 priority, int64 from)
+AddMark(ReadyMarks *marks, int32 priority)
 {
 	int i = marks->n;
 
@@ -47,17 +47,17 @@ AddMark(ReadyMarks *marks, int32 priority, int64 from)
 	for (; i > 0 && marks->marks[i - 1].priority > priority; i--)
 		marks->marks[i] = marks->marks[i - 1];
 	marks->n++;
-	marks->marks[i] = Mark{priority, from, -1};
+	marks->marks[i] = Mark{priority, 0, -1};
 	return &marks->marks[i];
 }
 
-// The mark of the priority, a new one from the start if need be; nullptr as AddMark.
+// The mark of the priority, a new one if need be; nullptr as AddMark.
 static Mark *
 MarkOf(ReadyMarks *marks, int32 priority)
 {
 	Mark *mark = FindMark(marks, priority);
 
-	return mark != nullptr ? mark : AddMark(marks, priority, 0);
+	return mark != nullptr ? mark : AddMark(marks, priority);
 }
 
 // Whether the order is before the mark of its priority: a claim that keeps to the marks would not come across it.
@@ -121,7 +121,14 @@ AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all_behind)
 			plan->at[i].from = order.position;
 }
 
-// How far a claim may raise the mark of a priority.
+void
+RemoveFromPlan(ClaimPlan *plan, int i)
+{
+	plan->nearly--;
+	memmove(&plan->early[i], &plan->early[i + 1], (plan->nearly - i) * sizeof(ReadyOrder));
+}
+
+// To where a claim may move the mark of a priority.
 static int64
 Bound(const ReadyMarks *marks, uint64 noted, const Seen &seen)
 {
@@ -136,7 +143,7 @@ Bound(const ReadyMarks *marks, uint64 noted, const Seen &seen)
 }
 
 static void
-RaiseMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
+MoveMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 {
 	bool overtaken = marks->resets != plan.resets || marks->noted - plan.noted > kMaxRecent;
 	Mark *mark = MarkOf(marks, seen.priority);
@@ -144,8 +151,11 @@ RaiseMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 	if (mark == nullptr)
 		return;
 	mark->highest = Max(mark->highest, seen.claimed);
+	int64 to = overtaken ? seen.to : Bound(marks, plan.noted, seen);
+	if (plan.full) // it has seen what is before the mark
+		mark->from = Min(mark->from, to);
 	if (!overtaken)
-		mark->from = Max(mark->from, Bound(marks, plan.noted, seen));
+		mark->from = Max(mark->from, to);
 }
 
 // Forgets those of the recent orders that the claim has looked at, and passes over what need not be looked at any more.
@@ -164,7 +174,7 @@ ForgetLooked(ReadyMarks *marks, const ClaimPlan &plan, int nlooked)
 }
 
 void
-RaiseMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted)
+MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted)
 {
 	ReadyMarks *marks = plan.marks;
 
@@ -176,7 +186,7 @@ RaiseMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int6
 	// Before the marks move: what was noted behind them is found there, or was seen.
 	ForgetLooked(marks, plan, nlooked);
 	for (int i = 0; i < nseen; i++)
-		RaiseMark(marks, plan, seen[i]);
+		MoveMark(marks, plan, seen[i]);
 	SpinLockRelease(&marks->lock);
 }
 
@@ -200,12 +210,8 @@ LowerMark(ReadyMarks *marks, ReadyOrder order, bool all_behind)
 		ForgetOldest(marks);
 	marks->recent[marks->noted++ % kMaxRecent] = order;
 	Mark *mark = FindMark(marks, order.priority);
-	if (mark != nullptr) {
-		if (all_behind)
-			mark->from = Min(mark->from, order.position);
-	} else if (marks->n > 0 && order.priority < marks->marks[marks->n - 1].priority) {
-		(void)AddMark(marks, order.priority, order.position);
-	}
+	if (mark != nullptr && all_behind)
+		mark->from = Min(mark->from, order.position);
 	SpinLockRelease(&marks->lock);
 }
 

@@ -2,12 +2,14 @@
 //
 // The index keeps entries of jobs that are leased, and of jobs that are gone until vacuum may remove them; a transaction
 // that stays open anywhere keeps it from that. So a claim does not begin at the start of its queue, but at *marks*: for each
-// priority the position before which nothing is claimable. A claim raises the marks behind what it has seen. Whatever makes
-// a job claimable notes its order (priority and position) when its transaction has ended; what is noted before a mark is
-// looked at one by one. A claim that was seen by nobody yet but rolls back notes what it had claimed.
+// priority the position before which nothing is claimable. Of a priority that has no mark yet it looks at all there is. A claim
+// raises the marks behind what it has seen. Whatever makes a job claimable notes its order (priority and position) when its
+// transaction has ended; what is noted before a mark is looked at one by one. A claim that was seen by nobody yet but rolls
+// back notes what it had claimed.
 //
-// Wrong marks make a job wait, never go wrong: each five seconds or so, a claim begins at the start. Nobody may raise a mark past a
-// job that became claimable after his snapshot: so what was noted since he looked bounds what he raises.
+// Wrong marks make a job wait, never go wrong: each five seconds or so, a claim begins at the start, and lowers the marks as well
+// to behind what it has seen. Nobody may raise a mark past a job that became claimable after his snapshot: so what was noted
+// since he looked bounds what he raises.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -43,7 +45,7 @@ struct ReadyMarks {
 	uint64 resets;     // how often all marks were forgotten
 	bool leases_known; // every leased job is at a priority that has a mark, up to its highest
 	int n;
-	Mark marks[kMaxMarks]; // by priority; behind the last one everything may be claimable
+	Mark marks[kMaxMarks]; // by priority; of one that has none, everything may be claimable
 	TimestampTz full_scan_at;
 };
 
@@ -78,8 +80,12 @@ void PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan);
 // For this claim alone: a job of that order may be claimable, or all: and any behind it.
 void AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all);
 
-// The claim has looked at the first nlooked of plan.early, and at the priorities in seen. lasted: microseconds, of a full one.
-void RaiseMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted);
+// Number i of plan.early stays noted, and is looked at again by the next claim.
+void RemoveFromPlan(ClaimPlan *plan, int i);
+
+// Moves the marks behind what the claim has seen. It has looked at the first nlooked of plan.early, and at the priorities in
+// seen. lasted: microseconds, of a full one.
+void MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted);
 
 // A job of that order may be claimable now; all: and any behind it.
 void LowerMark(ReadyMarks *marks, ReadyOrder order, bool all);

@@ -47,6 +47,19 @@ TRUNCATE taken;
 SELECT take(5), take(5), take(100);
 SELECT array_agg(priority ORDER BY n) FROM (SELECT * FROM taken ORDER BY n LIMIT 8) t;
 SELECT count(*), count(*) FILTER (WHERE wrong) AS "out of order" FROM (SELECT priority < lag(priority) OVER (ORDER BY n) AS wrong FROM taken) t;
+
+-- What is known of the priorities is forgotten when there are so many at once. The enqueuer then looks where jobs are in workers'
+-- hands, here at the first and the last priority: those in between are not forgotten by that.
+SELECT pgq_create_queue('between');
+SELECT pgq_enqueue('work', to_jsonb(i), queue => 'between', priority => 100) > 0 FROM generate_series(1, 2) i;
+SELECT pgq_sync();
+SELECT args FROM pgq_dequeue(1, 'between', '1 h');
+SELECT count(pgq_enqueue('work', to_jsonb(i), queue => 'between', priority => i)) FROM generate_series(11, 90) i;
+SELECT pgq_sync();
+SELECT args FROM pgq_dequeue(1, 'between', '1 ms');
+DO $$ BEGIN WHILE EXISTS (SELECT FROM pgq_jobs WHERE queue = 'between' AND priority = 11 AND status = 'in_progress') LOOP COMMIT; END LOOP; END $$;
+SELECT args FROM pgq_dequeue(1, 'between', '1 h');
+SELECT args FROM pgq_dequeue(1, 'between', '1 h');
 SELECT * FROM pgq_check();
 DROP EXTENSION pgq_ext;
 DROP TABLE cost, taken;

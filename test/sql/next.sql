@@ -30,6 +30,14 @@ SELECT args FROM pgq_next(ARRAY(SELECT job_id FROM pgq_jobs WHERE status = 'in_p
                           ARRAY(SELECT attempt FROM pgq_jobs WHERE status = 'in_progress'), 10);
 SELECT args, status FROM pgq_jobs ORDER BY job_id;
 
+-- The next job of a key may be more urgent than all that there was so far.
+SELECT pgq_create_queue('urgent');
+SELECT pgq_enqueue('work', '11', 'c', 'urgent', priority => 5) > 0, pgq_enqueue('work', '12', 'c', 'urgent', priority => 3) > 0;
+SELECT pgq_sync();
+SELECT job_id, attempt FROM pgq_next(NULL, NULL, 1, 'urgent') \gset
+SELECT args FROM pgq_next(ARRAY[:job_id], ARRAY[:attempt], 1, 'urgent');
+SELECT count(*) FROM pgq_next(ARRAY(SELECT job_id FROM pgq_jobs WHERE status = 'in_progress' AND queue = 'urgent'), ARRAY[1], 1, 'urgent');
+
 -- Bad input changes nothing.
 SELECT * FROM pgq_next(ARRAY[1], NULL);
 SELECT * FROM pgq_next(NULL, ARRAY[1]);

@@ -9,7 +9,7 @@ use Test::More;
 use DecodeNode;
 
 my $rows = 60000;
-my $node = DecodeNode->create('large', "autovacuum = off\npgq_ext.decoding_work_mem = '256kB'\ntemp_file_limit = '1MB'\n");
+my $node = DecodeNode->create('large', "autovacuum = off\npgq_ext.decoding_work_mem = '256kB'\ntemp_file_limit = '1MB'\npgq_ext.expression_timeout = 0\n");
 $ENV{PGOPTIONS} = '-c temp_file_limit=-1'; # the limit is not for what the enqueuer has to keep, nor for this test's queries
 my $sql = sub { return $node->safe_psql('postgres', @_) };
 my $unfinished = 'EXISTS (SELECT FROM pgq_large_transaction WHERE rows_converted > 0)';
@@ -103,6 +103,40 @@ $holder->query_safe('ROLLBACK');
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pgq_job WHERE state = 'p'}) or die 'some stay parked';
 is_in_order('ev');
 $node->is_consistent('postgres');
+
+# A parked job that gets its place while the one before it is leaving is handed out when that has left, though jobs behind it
+# have been handed out before. The gate keeps the large transaction from being converted to its end.
+$sql->(q{
+    CREATE TABLE gated(k text, body text);
+    CREATE FUNCTION gate(body text) RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN
+        IF body = 'gate' THEN
+            PERFORM pg_advisory_xact_lock_shared(1);
+        END IF;
+        RETURN true;
+    END $$;
+    SELECT pgq_create_handler('gated', 'gated', 'k', filter => 'gate(body)');
+    INSERT INTO gated VALUES ('z');
+    SELECT pgq_sync('60 s')});
+my $take = q{FROM pgq_dequeue(1000000, lease => '1 h') WHERE handler = 'gated' AND serialization_key = 'z'};
+my $parked_z = q{FROM pgq_job WHERE handler = 'gated' AND serialization_key = 'z' AND state = 'p'};
+my ($first_of_z, $attempt) = split /\|/, $sql->("SELECT job_id, attempt $take");
+my ($keeper, $worker) = map { $node->background_psql('postgres') } 1 .. 2;
+$keeper->query_safe('SELECT pg_advisory_lock(1)');
+$sql->(q{INSERT INTO gated SELECT 'k' || i % 10, CASE i WHEN 12000 THEN 'gate' END FROM generate_series(1, 12000) i});
+$sql->(q{INSERT INTO gated VALUES ('z'); INSERT INTO other(k) VALUES ('behind')});
+$node->poll_query_until('postgres', "SELECT count(*) = 1 $parked_z") or die 'nothing is parked';
+$holder->query_safe("BEGIN; SELECT pgq_cancel(job_id) $parked_z");
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$sql->(q{SELECT pgq_sync('60 s')});
+is($sql->("SELECT count(*) $take"), 0, 'all is handed out that has its place');
+$worker->query_safe("BEGIN; SELECT pgq_complete($first_of_z, $attempt)");
+$holder->query_safe('ROLLBACK');
+$node->poll_query_until('postgres', "SELECT count(*) = 0 $parked_z") or die 'it stays parked';
+is($sql->("SELECT count(*) $take"), 0, 'the next of the key waits');
+$worker->query_safe('COMMIT');
+is($sql->("SELECT count(*) $take"), 1, 'until the one before it has left');
+$_->quit foreach $keeper, $worker;
 
 # One that is rolled back in parts: by savepoints, with rows of both on either side of each stretch of the stream.
 $sql->(q{
