@@ -31,7 +31,6 @@ struct Conversion {
 	Appender *appender;
 	Oid job_ids; // the sequence
 	int64 *next_position;
-	TimestampTz now;
 	MemoryContext row_context; // reset with each event
 	OpenSource sources[kOpenSources];
 	int nsources;
@@ -55,7 +54,6 @@ AppendJob(Conversion *conversion, TimestampTz created_at, const decode::Handler 
 		return;
 	job.job_id = nextval_internal(conversion->job_ids, false);
 	job.position = (*conversion->next_position)++;
-	job.visible_at = conversion->now;
 	job.created_at = created_at;
 	job.priority = verdict.priority;
 	job.queue = CStringGetTextDatum(handler->queue);
@@ -211,7 +209,6 @@ Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_positi
 	conversion.batch = batch;
 	conversion.terms = &terms;
 	conversion.next_position = next_position;
-	conversion.now = GetCurrentTimestamp();
 	conversion.job_ids = pg::RelationNamed(schema, "pgq_job_id_seq");
 	conversion.row_context = AllocSetContextCreate(context, "pgq_ext event", ALLOCSET_DEFAULT_SIZES);
 	conversion.appender = OpenAppender(schema, terms.parking);

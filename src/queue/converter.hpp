@@ -31,7 +31,8 @@ struct Terms {
 };
 
 // Adds the batch's jobs, event errors and changes of handlers, in stream order, within the current transaction.
-// next_position is the position for the next job, and is advanced. Never waits for another transaction's lock.
+// next_position is the position for the next job, and is advanced. Never waits for another transaction's lock of a row, but
+// for one that somebody has taken by hand, of a request.
 Tally Convert(Oid schema, decode::Batch *batch, const Terms &terms, int64 *next_position);
 
 } // namespace pgq_ext::queue

@@ -66,7 +66,6 @@ AddJob(Appender *appender, TupleTableSlot *row, int64 *next_position)
 		job.visible_at = DatumGetTimestampTz(run_at.value);
 		AppendScheduled(appender, job);
 	} else {
-		job.visible_at = now;
 		job.position = (*next_position)++;
 		Append(appender, job);
 	}

@@ -36,7 +36,6 @@ struct Rule {
 
 struct Evaluation {
 	const Rule *rule;
-	Oid source;
 	ExprState *states[kRuleColumns];
 	ExprContext *econtext;
 	RowMap *map;
@@ -193,7 +192,6 @@ BeginEvaluation(Oid schema, const decode::Source *source, int i)
 	CheckReadable(handler->source, rule->owner);
 	UseQueue(schema, handler); // who dropped the handler may have dropped its queue: nobody could work the jobs
 	evaluation->rule = rule;
-	evaluation->source = handler->source;
 	evaluation->econtext = CreateStandaloneExprContext();
 	Restricted saved = EnterRestricted(rule->owner);
 	for (int column = 0; column < kRuleColumns; column++)
