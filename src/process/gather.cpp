@@ -17,10 +17,11 @@ constexpr long kGatherMs = 5;
 constexpr double kMemoryUs = 10000;
 constexpr double kCrowd = 10;
 
+// Also where the clock was set back, they are forgotten: nobody must wait until it is where it was.
 static double
 EventsNow(const Crowd &crowd, TimestampTz now)
 {
-	return crowd.events * exp(-static_cast<double>(Max(0, now - crowd.at)) / kMemoryUs);
+	return crowd.events * exp(-fabs(static_cast<double>(now - crowd.at)) / kMemoryUs);
 }
 
 void
