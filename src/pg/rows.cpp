@@ -108,7 +108,7 @@ AddRow(const Table &table, Rows *rows)
 
 	MemoryContextSwitchTo(old);
 	rows->bytes += tuple->t_len;
-	ExecStoreHeapTuple(tuple, NextSlot(rows), false);
+	ExecStoreHeapTuple(tuple, NextSlot(rows), true); // what is not the slot's own is copied when it is inserted
 	if (rows->n >= kMaxRows || rows->bytes >= kMaxBytes)
 		InsertRows(table, rows);
 }
