@@ -46,7 +46,7 @@ is($sql->(qq{SELECT count(*), $unfinished FROM pgq_jobs WHERE handler = 'ev' AND
     'and so is one of the same source');
 is($sql->(qq{SELECT DISTINCT state FROM pgq_job WHERE serialization_key = 'late' AND handler = 'ev' AND $unfinished}), 'p',
     'which is parked');
-is($sql->(q{SELECT serialization_key FROM pgq_dequeue(10000) WHERE handler = 'other'}), 'late', 'the other one can be worked');
+is($sql->(q{SELECT serialization_key FROM pgq_dequeue(1000000) WHERE handler = 'other'}), 'late', 'the other one can be worked');
 my $parked = $sql->(q{SELECT job_id FROM pgq_jobs WHERE handler = 'ev' AND serialization_key = 'late'});
 is($sql->("SELECT pgq_cancel($parked)"), 't', 'a parked job can be cancelled');
 my ($code) = $node->error_of('postgres', q{SELECT pgq_sync('1 ms')});
