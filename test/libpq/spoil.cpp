@@ -175,7 +175,13 @@ Spoilers()
 		{"a job was completed by nobody", "completions",
 		 OneJob(failed, [](Job &job, History &) { job.status = "completed"; })},
 		{"a completed job is not completed", "completions",
-		 OneJob(IsCompleted, [](Job &job, History &) { job.status = "failed"; })},
+		 [](History &h) {
+			 Operation *o = FindOperation(h, [](const Operation &c) { return Is(c, Act::Complete); });
+			 Job *job = o ? FindJob(h, [o](const Job &j) { return j.id == o->job; }) : nullptr;
+			 if (job)
+				 job->status = "failed";
+			 return job != nullptr;
+		 }},
 		{"a failure was forgotten", "failures", OneJob(failed, [](Job &job, History &) { job.failures--; })},
 		{"a release was counted as a failure", "failures",
 		 OneOperation(
