@@ -79,6 +79,7 @@ struct Claiming {
 	MemoryContext per_row;
 	Seen seen[2 * kMaxMarks]; // of the priorities that it came to, in order
 	int nseen;
+	int64 covered; // it has looked at every priority before this one that has no mark
 };
 
 enum class Found { Claimed, Taken, MustWait };
@@ -138,7 +139,7 @@ ClaimHere(Claiming *claiming, const Job &job, bool passing)
 
 	if (seen != nullptr)
 		Note(seen, job, found, passing);
-	else if (found == Found::Claimed)
+	else
 		ForgetMarks(claiming->plan.marks);
 	return found;
 }
@@ -177,18 +178,20 @@ ClaimRange(Claiming *claiming, ScanKey keys, bool passing)
 	return must_wait;
 }
 
-// Claims what has a priority from first to last.
+// Claims what has a priority from first to last, none of which has a mark; everything before first has been looked at.
 static void
 ClaimPriorities(Claiming *claiming, int64 first, int64 last)
 {
 	ScanKeyData keys[kScanKeys];
 
-	if (first > last)
-		return;
-	QueueIs(&keys[0], claiming->request->queue);
-	ScanKeyInit(&keys[1], 2, BTGreaterEqualStrategyNumber, F_INT4GE, Int32GetDatum(first));
-	ScanKeyInit(&keys[2], 2, BTLessEqualStrategyNumber, F_INT4LE, Int32GetDatum(last));
-	(void)ClaimRange(claiming, keys, true);
+	if (first <= last) {
+		QueueIs(&keys[0], claiming->request->queue);
+		ScanKeyInit(&keys[1], 2, BTGreaterEqualStrategyNumber, F_INT4GE, Int32GetDatum(first));
+		ScanKeyInit(&keys[2], 2, BTLessEqualStrategyNumber, F_INT4LE, Int32GetDatum(last));
+		(void)ClaimRange(claiming, keys, true);
+	}
+	if (!HasEnough(*claiming))
+		claiming->covered = last + 1;
 }
 
 static void
@@ -229,12 +232,13 @@ ClaimFromMark(Claiming *claiming, const Mark &mark)
 	(void)ClaimRange(claiming, keys, true);
 }
 
-// Most urgent first: of each priority that has a mark what was noted before it, then what is behind it; all of the others.
+// Most urgent first: of each priority that has a mark what was noted before it, then what is behind it; all of the others,
+// unless it is known that there are none.
 static int
 ClaimByMarks(Claiming *claiming)
 {
 	const ClaimPlan &plan = claiming->plan;
-	int64 next = PG_INT32_MIN;
+	int64 next = plan.marked;
 	int looked = 0;
 
 	for (int i = 0; i < plan.nmarks && !HasEnough(*claiming); i++) {
@@ -242,7 +246,7 @@ ClaimByMarks(Claiming *claiming)
 		ClaimPriorities(claiming, next, priority - 1);
 		looked = ClaimEarly(claiming, looked, plan.at[i].priority);
 		ClaimFromMark(claiming, plan.at[i]);
-		next = priority + 1;
+		next = Max(next, priority + 1);
 	}
 	ClaimPriorities(claiming, next, PG_INT32_MAX);
 	return looked;
@@ -255,6 +259,7 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 	Claiming claiming = {};
 
 	claiming.request = &request;
+	claiming.covered = PG_INT32_MIN;
 	claiming.out = out;
 	claiming.shape = shape;
 	claiming.jobs = jobs;
@@ -271,8 +276,9 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 		ClaimPriorities(&claiming, PG_INT32_MIN, PG_INT32_MAX);
 	else
 		looked = ClaimByMarks(&claiming);
-	claiming.scan.End();
-	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, GetCurrentTimestamp() - now);
+	if (claiming.scan.desc != nullptr)
+		claiming.scan.End();
+	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, claiming.covered, GetCurrentTimestamp() - now);
 	pg::FaultPoint("after_claim");
 	if (claiming.claimed > 0)
 		NoteDue(claiming.lease_until);

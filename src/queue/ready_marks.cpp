@@ -8,12 +8,18 @@ constexpr int64 kFullScanInterval = 5 * USECS_PER_SEC;
 constexpr int64 kFullScanShare = 100;
 
 static Mark *
+FindAmong(Mark *marks, int n, int32 priority)
+{
+	for (int i = 0; i < n; i++)
+		if (marks[i].priority == priority)
+			return &marks[i];
+	return nullptr;
+}
+
+static Mark *
 FindMark(ReadyMarks *marks, int32 priority)
 {
-	for (int i = 0; i < marks->n; i++)
-		if (marks->marks[i].priority == priority)
-			return &marks->marks[i];
-	return nullptr;
+	return FindAmong(marks->marks, marks->n, priority);
 }
 
 static void
@@ -22,6 +28,7 @@ Forget(ReadyMarks *marks)
 	marks->n = 0;
 	marks->resets++;
 	marks->leases_known = false;
+	marks->marked = PG_INT32_MIN;
 }
 
 void
@@ -62,12 +69,11 @@ MarkOf(ReadyMarks *marks, int32 priority)
 
 // Whether the order is before the mark of its priority: a claim that keeps to the marks would not come across it.
 static bool
-IsEarly(const Mark *marks, int n, ReadyOrder order)
+IsEarly(Mark *marks, int n, ReadyOrder order)
 {
-	for (int i = 0; i < n; i++)
-		if (marks[i].priority == order.priority)
-			return order.position < marks[i].from;
-	return false;
+	const Mark *mark = FindAmong(marks, n, order.priority);
+
+	return mark != nullptr && order.position < mark->from;
 }
 
 static int
@@ -87,6 +93,7 @@ PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan)
 	plan->marks = marks;
 	plan->full = true;
 	plan->nmarks = plan->nearly = 0;
+	plan->marked = PG_INT32_MIN;
 	if (marks == nullptr)
 		return;
 	SpinLockAcquire(&marks->lock);
@@ -95,6 +102,7 @@ PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan)
 		marks->full_scan_at = now + kFullScanInterval; // nobody else need do it meanwhile
 	plan->noted = marks->noted;
 	plan->resets = marks->resets;
+	plan->marked = marks->marked;
 	plan->nmarks = marks->n;
 	memcpy(plan->at, marks->marks, marks->n * sizeof(Mark));
 	for (uint64 i = marks->looked; i < marks->noted; i++) {
@@ -109,16 +117,18 @@ PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan)
 void
 AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all_behind)
 {
-	if (!IsEarly(plan->at, plan->nmarks, order))
+	Mark *mark = FindAmong(plan->at, plan->nmarks, order.priority);
+
+	if (mark == nullptr)
+		plan->marked = Min(plan->marked, order.priority);
+	if (mark == nullptr || order.position >= mark->from)
 		return;
 	if (!all_behind && plan->nearly < kMaxEarly) {
 		plan->early[plan->nearly++] = order;
 		qsort(plan->early, plan->nearly, sizeof(ReadyOrder), CompareOrders);
 		return;
 	}
-	for (int i = 0; i < plan->nmarks; i++)
-		if (plan->at[i].priority == order.priority)
-			plan->at[i].from = order.position;
+	mark->from = order.position;
 }
 
 void
@@ -142,10 +152,17 @@ Bound(const ReadyMarks *marks, uint64 noted, const Seen &seen)
 	return to;
 }
 
+// Whether it is not known any more what has been noted since the claim began.
+static bool
+IsOvertaken(const ReadyMarks &marks, const ClaimPlan &plan)
+{
+	return marks.resets != plan.resets || marks.noted - plan.noted > kMaxRecent;
+}
+
 static void
 MoveMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 {
-	bool overtaken = marks->resets != plan.resets || marks->noted - plan.noted > kMaxRecent;
+	bool overtaken = IsOvertaken(*marks, plan);
 	Mark *mark = MarkOf(marks, seen.priority);
 
 	if (mark == nullptr)
@@ -156,6 +173,19 @@ MoveMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 		mark->from = Min(mark->from, to);
 	if (!overtaken)
 		mark->from = Max(mark->from, to);
+}
+
+// What the claim has seen has a mark by now; what was noted since it began gets one.
+static void
+MoveMarked(ReadyMarks *marks, const ClaimPlan &plan, int64 covered)
+{
+	if (plan.full)
+		marks->marked = Min(marks->marked, covered);
+	for (uint64 i = plan.noted; i < marks->noted && !IsOvertaken(*marks, plan); i++)
+		if (marks->recent[i % kMaxRecent].priority < covered)
+			(void)MarkOf(marks, marks->recent[i % kMaxRecent].priority);
+	if (!IsOvertaken(*marks, plan))
+		marks->marked = Max(marks->marked, covered);
 }
 
 // Forgets those of the recent orders that the claim has looked at, and passes over what need not be looked at any more.
@@ -174,7 +204,7 @@ ForgetLooked(ReadyMarks *marks, const ClaimPlan &plan, int nlooked)
 }
 
 void
-MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted)
+MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 covered, int64 lasted)
 {
 	ReadyMarks *marks = plan.marks;
 
@@ -187,6 +217,7 @@ MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64
 	ForgetLooked(marks, plan, nlooked);
 	for (int i = 0; i < nseen; i++)
 		MoveMark(marks, plan, seen[i]);
+	MoveMarked(marks, plan, covered);
 	SpinLockRelease(&marks->lock);
 }
 
@@ -209,7 +240,7 @@ LowerMark(ReadyMarks *marks, ReadyOrder order, bool all_behind)
 	if (marks->noted - marks->looked == kMaxRecent)
 		ForgetOldest(marks);
 	marks->recent[marks->noted++ % kMaxRecent] = order;
-	Mark *mark = FindMark(marks, order.priority);
+	Mark *mark = order.priority < marks->marked ? MarkOf(marks, order.priority) : FindMark(marks, order.priority);
 	if (mark != nullptr && all_behind)
 		mark->from = Min(mark->from, order.position);
 	SpinLockRelease(&marks->lock);

@@ -2,10 +2,10 @@
 //
 // The index keeps entries of jobs that are leased, and of jobs that are gone until vacuum may remove them; a transaction
 // that stays open anywhere keeps it from that. So a claim does not begin at the start of its queue, but at *marks*: for each
-// priority the position before which nothing is claimable. Of a priority that has no mark yet it looks at all there is. A claim
-// raises the marks behind what it has seen. Whatever makes a job claimable notes its order (priority and position) when its
-// transaction has ended; what is noted before a mark is looked at one by one. A claim that was seen by nobody yet but rolls
-// back notes what it had claimed.
+// priority the position before which nothing is claimable. Of priorities that have no mark it looks at all there is, unless
+// it is known that there is nothing. A claim raises the marks behind what it has seen. Whatever makes a job claimable notes
+// its order (priority and position) when its transaction has ended; what is noted before a mark is looked at one by one. A
+// claim that was seen by nobody yet but rolls back notes what it had claimed.
 //
 // Wrong marks make a job wait, never go wrong: each five seconds or so, a claim begins at the start, and lowers the marks as well
 // to behind what it has seen. Nobody may raise a mark past a job that became claimable after his snapshot: so what was noted
@@ -44,8 +44,9 @@ struct ReadyMarks {
 	ReadyOrder recent[kMaxRecent];
 	uint64 resets;     // how often all marks were forgotten
 	bool leases_known; // every leased job is at a priority that has a mark, up to its highest
+	int64 marked;      // every ready job of a priority before this one is at one that has a mark
 	int n;
-	Mark marks[kMaxMarks]; // by priority; of one that has none, everything may be claimable
+	Mark marks[kMaxMarks]; // by priority; of one that has none, from marked on, everything may be claimable
 	TimestampTz full_scan_at;
 };
 
@@ -55,6 +56,7 @@ struct ClaimPlan {
 	bool full;         // begin at the start
 	uint64 noted;
 	uint64 resets;
+	int64 marked;
 	int nmarks;
 	Mark at[kMaxMarks];
 	int nearly;
@@ -83,9 +85,9 @@ void AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all);
 // Number i of plan.early stays noted, and is looked at again by the next claim.
 void RemoveFromPlan(ClaimPlan *plan, int i);
 
-// Moves the marks behind what the claim has seen. It has looked at the first nlooked of plan.early, and at the priorities in
-// seen. lasted: microseconds, of a full one.
-void MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 lasted);
+// Moves the marks behind what the claim has seen. It has looked at the first nlooked of plan.early, at the priorities in
+// seen, and before covered at every priority that had no mark. lasted: microseconds, of a full one.
+void MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 covered, int64 lasted);
 
 // A job of that order may be claimable now; all: and any behind it.
 void LowerMark(ReadyMarks *marks, ReadyOrder order, bool all);

@@ -30,8 +30,10 @@ InitReadyMarks(void *memory, bool first)
 		return;
 	memset(memory, 0, sizeof(AllMarks));
 	SpinLockInit(&all->lock);
-	for (ReadyMarks &marks : all->queues)
+	for (ReadyMarks &marks : all->queues) {
 		SpinLockInit(&marks.lock);
+		marks.marked = PG_INT32_MIN;
+	}
 }
 
 static uint64
