@@ -70,7 +70,8 @@ struct Claiming {
 	const ClaimRequest *request;
 	pg::Table jobs;
 	Snapshot snapshot;
-	pg::Scan scan; // of the index of ready jobs, with one range after the other
+	pg::Scan scan;               // of the index of ready jobs, with one range after the other
+	ScanKeyData keys[kScanKeys]; // of the range; the first is the queue's
 	TimestampTz lease_until;
 	ClaimPlan plan;
 	int32 claimed;
@@ -151,22 +152,22 @@ HasEnough(const Claiming &claiming)
 }
 
 static void
-StartScan(Claiming *claiming, ScanKey keys)
+StartScan(Claiming *claiming)
 {
 	if (claiming->scan.desc == nullptr)
-		claiming->scan = pg::BeginScan(claiming->jobs, "pgq_job_ready", claiming->snapshot, keys, kScanKeys);
+		claiming->scan = pg::BeginScan(claiming->jobs, "pgq_job_ready", claiming->snapshot, claiming->keys, kScanKeys);
 	else
-		claiming->scan.Restart(keys);
+		claiming->scan.Restart(claiming->keys);
 }
 
 // Claims what the scan keys find, in order. passing: they find all there is from some mark on, or from the start. Returns
 // whether there is a job that must wait.
 static bool
-ClaimRange(Claiming *claiming, ScanKey keys, bool passing)
+ClaimRange(Claiming *claiming, bool passing)
 {
 	bool must_wait = false;
 
-	StartScan(claiming, keys);
+	StartScan(claiming);
 	while (!HasEnough(*claiming) && claiming->scan.Next()) {
 		MemoryContext old = MemoryContextSwitchTo(claiming->per_row);
 		Job job = ReadJob(claiming->jobs.row);
@@ -182,26 +183,22 @@ ClaimRange(Claiming *claiming, ScanKey keys, bool passing)
 static void
 ClaimPriorities(Claiming *claiming, int64 first, int64 last)
 {
-	ScanKeyData keys[kScanKeys];
-
 	if (first <= last) {
-		QueueIs(&keys[0], claiming->request->queue);
-		ScanKeyInit(&keys[1], 2, BTGreaterEqualStrategyNumber, F_INT4GE, Int32GetDatum(first));
-		ScanKeyInit(&keys[2], 2, BTLessEqualStrategyNumber, F_INT4LE, Int32GetDatum(last));
-		(void)ClaimRange(claiming, keys, true);
+		ScanKeyInit(&claiming->keys[1], 2, BTGreaterEqualStrategyNumber, F_INT4GE, Int32GetDatum(first));
+		ScanKeyInit(&claiming->keys[2], 2, BTLessEqualStrategyNumber, F_INT4LE, Int32GetDatum(last));
+		(void)ClaimRange(claiming, true);
 	}
 	if (!HasEnough(*claiming))
 		claiming->covered = last + 1;
 }
 
 static void
-SetKeys(const Claiming &claiming, ScanKey keys, int32 priority, StrategyNumber position, int64 from)
+SetKeys(Claiming *claiming, int32 priority, StrategyNumber position, int64 from)
 {
 	RegProcedure procedure = position == BTEqualStrategyNumber ? F_INT8EQ : F_INT8GE;
 
-	QueueIs(&keys[0], claiming.request->queue);
-	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(priority));
-	ScanKeyInit(&keys[2], 3, position, procedure, Int64GetDatum(from));
+	ScanKeyInit(&claiming->keys[1], 2, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(priority));
+	ScanKeyInit(&claiming->keys[2], 3, position, procedure, Int64GetDatum(from));
 }
 
 // Claims what was noted before the marks, up to this priority. Returns how many of plan.early have been looked at. A job that
@@ -210,12 +207,11 @@ static int
 ClaimEarly(Claiming *claiming, int looked, int32 priority)
 {
 	ClaimPlan *plan = &claiming->plan;
-	ScanKeyData keys[kScanKeys];
 
 	while (looked < plan->nearly && plan->early[looked].priority <= priority && !HasEnough(*claiming)) {
 		ReadyOrder order = plan->early[looked];
-		SetKeys(*claiming, keys, order.priority, BTEqualStrategyNumber, order.position);
-		if (ClaimRange(claiming, keys, false))
+		SetKeys(claiming, order.priority, BTEqualStrategyNumber, order.position);
+		if (ClaimRange(claiming, false))
 			RemoveFromPlan(plan, looked);
 		else
 			looked++;
@@ -226,10 +222,8 @@ ClaimEarly(Claiming *claiming, int looked, int32 priority)
 static void
 ClaimFromMark(Claiming *claiming, const Mark &mark)
 {
-	ScanKeyData keys[kScanKeys];
-
-	SetKeys(*claiming, keys, mark.priority, BTGreaterEqualStrategyNumber, mark.from);
-	(void)ClaimRange(claiming, keys, true);
+	SetKeys(claiming, mark.priority, BTGreaterEqualStrategyNumber, mark.from);
+	(void)ClaimRange(claiming, true);
 }
 
 // Most urgent first: of each priority that has a mark what was noted before it, then what is behind it; all of the others,
@@ -260,6 +254,7 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 
 	claiming.request = &request;
 	claiming.covered = PG_INT32_MIN;
+	QueueIs(&claiming.keys[0], request.queue);
 	claiming.out = out;
 	claiming.shape = shape;
 	claiming.jobs = jobs;

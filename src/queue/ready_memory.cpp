@@ -32,7 +32,7 @@ InitReadyMarks(void *memory, bool first)
 	SpinLockInit(&all->lock);
 	for (ReadyMarks &marks : all->queues) {
 		SpinLockInit(&marks.lock);
-		marks.marked = PG_INT32_MIN;
+		ForgetMarks(&marks);
 	}
 }
 
