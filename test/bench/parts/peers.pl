@@ -62,7 +62,7 @@ $results->rounds(
 sub check_ahead
 {
     my ($scenario, $ours, $least) = @_;
-    foreach my $peer (map { $title{$_} } 'graphile', 'pgboss')
+    foreach my $peer (sort values %title)
     {
         my ($best) = sort { $results->median_of($b) <=> $results->median_of($a) } map { "$scenario/$peer: $_" } 'SQL', 'library';
         $results->check_ratio("$scenario: $ours, of the better of $peer", "$scenario/$ours", $best, 'at least', $least);
