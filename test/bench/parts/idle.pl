@@ -4,6 +4,7 @@ use warnings;
 use Bench::Results;
 use Bench::Server;
 use Bench::Subject;
+use Time::HiRes qw(sleep);
 
 my $seconds = Bench::Results::scaled(60);
 my $server = Bench::Server->start('with', extension => 1, conf => "autovacuum = off\n"); # its WAL is not ours
@@ -22,14 +23,33 @@ sub wal_position
     return $server->sql(q{SELECT pg_current_wal_insert_lsn() - '0/0'});
 }
 
-# The database has been used, and the server has written what it writes about that: also about the looks that are taken at it
-# below, which may tidy up a page of the catalog.
+# What is looked at below, and what the launcher looks at: that may tidy up a page of the catalog.
+sub look
+{
+    wal_position();
+    $server->sql('SELECT count(*) FROM pg_database');
+    return map { split /\|/ } split /\n/,
+      $server->sql(q{SELECT replace(backend_type, 'pgq_ext ', ''), pid FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
+}
+
+# The server notes the running transactions, within some 15 seconds, when something has been written since it last did. It is
+# at rest when that note is the last thing in its WAL, all of which has been flushed.
+sub is_at_rest
+{
+    return $server->sql(q{
+        SELECT pg_current_wal_flush_lsn() = pg_current_wal_insert_lsn()
+           AND (SELECT record_type FROM pg_get_wal_records_info((SELECT redo_lsn FROM pg_control_checkpoint()), pg_current_wal_flush_lsn())
+                 ORDER BY start_lsn DESC LIMIT 1) = 'RUNNING_XACTS'}) eq 't';
+}
+
+# The database has been used, the enqueuer has seen the last lease end, and the server has written what it writes about that.
 $pgq->setup->fill(1000, q{'k' || i})->work(jobs => 900);
+$server->sql('SELECT FROM pgq_dequeue(1)');
+$server->sql('CREATE EXTENSION pg_walinspect');
 $server->sql('CHECKPOINT');
-my %pids = map { split /\|/ } split /\n/,
-  $server->sql(q{SELECT replace(backend_type, 'pgq_ext ', ''), pid FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
-wal_position();
-sleep 75;
+my %pids = look();
+sleep 0.1 until $server->sql('SELECT running FROM pgq_queues') eq '0';
+sleep 0.1 until is_at_rest();
 
 $results->rounds(
     sub {
