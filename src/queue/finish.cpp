@@ -1,6 +1,7 @@
 // Completed and failed: see finish.hpp.
 #include "queue/finish.hpp"
 
+#include "pg/lookup.hpp"
 #include "queue/backoff.hpp"
 #include "queue/due.hpp"
 #include "queue/queue_settings.hpp"
@@ -54,10 +55,10 @@ struct Vacancy {
 	int64 position;
 };
 
-// Archives the hand-out if it is current. snapshot is taken for the whole batch; where the row has
+// Archives the hand-out if it is current. snapshot, in which lookup finds, is taken for the whole batch; where the row has
 // changed since, newer ones are taken.
 static bool
-CompleteOne(const JobTables &tables, Snapshot snapshot, const HandOut &hand_out, Vacancy *vacancy)
+CompleteOne(const JobTables &tables, Snapshot snapshot, pg::Lookup *lookup, const HandOut &hand_out, Vacancy *vacancy)
 {
 	auto move = [&](Snapshot seen_in, const Job &job) {
 		*vacancy = Vacancy{CopyKey(job.key), job.position};
@@ -65,7 +66,7 @@ CompleteOne(const JobTables &tables, Snapshot snapshot, const HandOut &hand_out,
 	};
 	Job job;
 
-	if (!FindCurrent(tables.jobs, snapshot, hand_out, &job))
+	if (!lookup->Find(tables.jobs, hand_out.job_id) || !ReadCurrent(tables.jobs, snapshot, hand_out, &job))
 		return false;
 	return move(snapshot, job) == pg::Outcome::Done || ChangeCurrent(tables.jobs, hand_out, move);
 }
@@ -93,29 +94,46 @@ FillVacancies(const pg::Table &jobs, const Vacancy *vacancies, int n)
 	UnregisterSnapshot(snapshot);
 }
 
+// Archives those that are current, into ids and vacancies; returns how many. They are sorted, and some may be there twice.
+static int
+Vacate(const JobTables &tables, const HandOut *hand_outs, int n, int64 *ids, Vacancy *vacancies, int *vacant)
+{
+	Snapshot snapshot = pg::FreshSnapshot();
+	pg::Lookup lookup =
+		pg::BeginLookup(tables.jobs, "pgq_job_pkey", snapshot, hand_outs[0].job_id, hand_outs[n - 1].job_id, n);
+	int completed = 0;
+
+	for (int i = 0; i < n; i++) {
+		Vacancy *vacancy = &vacancies[*vacant];
+
+		CHECK_FOR_INTERRUPTS();
+		if (completed > 0 && ids[completed - 1] == hand_outs[i].job_id)
+			continue;
+		if (!CompleteOne(tables, snapshot, &lookup, hand_outs[i], vacancy))
+			continue;
+		ids[completed++] = hand_outs[i].job_id;
+		if (vacancy->key.present)
+			(*vacant)++;
+	}
+	lookup.End();
+	UnregisterSnapshot(snapshot);
+	return completed;
+}
+
 // All batches delete in the order of ids, and only then promote: batches that share jobs don't
 // deadlock.
 int
 CompleteAll(const JobTables &open, HandOut *hand_outs, int n, int64 *ids)
 {
+	if (n == 0)
+		return 0;
+
 	JobTables tables = {open.jobs, open.archive, pg::NewRows(open.archive)};
-	Snapshot snapshot = pg::FreshSnapshot();
-	auto *vacancies = static_cast<Vacancy *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Vacancy) * Max(n, 1)));
-	int completed = 0;
+	auto *vacancies = static_cast<Vacancy *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Vacancy) * n));
 	int vacant = 0;
 
 	qsort(hand_outs, n, sizeof(HandOut), CompareHandOuts);
-	for (int i = 0; i < n; i++) {
-		CHECK_FOR_INTERRUPTS();
-		if (completed > 0 && ids[completed - 1] == hand_outs[i].job_id)
-			continue;
-		if (!CompleteOne(tables, snapshot, hand_outs[i], &vacancies[vacant]))
-			continue;
-		ids[completed++] = hand_outs[i].job_id;
-		if (vacancies[vacant].key.present)
-			vacant++;
-	}
-	UnregisterSnapshot(snapshot);
+	int completed = Vacate(tables, hand_outs, n, ids, vacancies, &vacant);
 	pg::InsertRows(tables.archive, tables.finished);
 	if (vacant > 0)
 		FillVacancies(tables.jobs, vacancies, vacant);

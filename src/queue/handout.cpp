@@ -17,15 +17,20 @@ RaiseNotCurrent(const HandOut &hand_out)
 }
 
 bool
-FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job)
+ReadCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job)
 {
-	if (!pg::FindByInt64(jobs, "pgq_job_pkey", snapshot, hand_out.job_id))
-		return false;
 	*job = ReadJob(jobs.row);
 	if (!IsCurrent(*job, hand_out.attempt))
 		return false;
 	RequireWork(hand_out.limits, snapshot, job->queue);
 	return true;
+}
+
+bool
+FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job)
+{
+	return pg::FindByInt64(jobs, "pgq_job_pkey", snapshot, hand_out.job_id) &&
+		   ReadCurrent(jobs, snapshot, hand_out, job);
 }
 
 } // namespace pgq_ext::queue

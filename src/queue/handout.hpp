@@ -16,8 +16,11 @@ struct HandOut {
 // Raises PQ001: this hand-out isn't current.
 [[noreturn]] void RaiseNotCurrent(const HandOut &hand_out);
 
-// Finds the live job into jobs.row; false when the snapshot shows none, or under another hand-out.
+// Reads the live job of this id, which is in jobs.row; false when it is under another hand-out.
 // insufficient_privilege (42501) when its queue isn't one that the caller may work.
+bool ReadCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job);
+
+// Finds it into jobs.row before; false when the snapshot shows none, too.
 bool FindCurrent(const pg::Table &jobs, Snapshot snapshot, const HandOut &hand_out, Job *job);
 
 // Runs change(snapshot, job) on the current hand-out, in jobs.row, until it is Done: again with a
