@@ -7,7 +7,7 @@ use Bench::Subject;
 use Bench::Writers;
 
 my ($with, $without) = Bench::Server->pair;
-my $results = Bench::Results->new('writers', 6);
+my $results = Bench::Results->new('writers', 12);
 my %servers = (with => $with, without => $without);
 my @tpcb = ('pgbench', '-n', '-M', 'prepared', '-c', 8, '-j', 2);
 
