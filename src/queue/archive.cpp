@@ -72,7 +72,7 @@ MoveToArchive(const JobTables &tables, Snapshot snapshot, const Job &job, const 
 	ItemPointerData tid = job.tid;
 	pg::Outcome outcome = pg::Delete(tables.jobs, &tid, snapshot, pg::Wait::Yes);
 
-	if (outcome == pg::Outcome::Done && job.state == State::Ready && !job.leased)
+	if (outcome == pg::Outcome::Done)
 		NoteTaken(RelationGetRelid(tables.jobs.relation), job);
 	if (outcome == pg::Outcome::Done)
 		Archive(tables, ending);

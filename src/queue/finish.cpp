@@ -5,6 +5,7 @@
 #include "queue/backoff.hpp"
 #include "queue/due.hpp"
 #include "queue/queue_settings.hpp"
+#include "queue/ready_notes.hpp"
 
 extern "C" {
 #include "common/pg_prng.h"
@@ -177,6 +178,7 @@ Delay(const pg::Table &jobs, Snapshot snapshot, const Job &job, TimestampTz unti
 	pg::Set(jobs, column::kVisibleAt, TimestampTzGetDatum(until));
 	pg::Set(jobs, column::kLastError, error);
 	NoteDue(until);
+	NoteTaken(RelationGetRelid(jobs.relation), job);
 	return pg::Update(jobs, &tid, snapshot);
 }
 

@@ -15,6 +15,7 @@ SetLease(const pg::Table &jobs, Snapshot snapshot, const Job &job, TimestampTz u
 	pg::StartChange(jobs);
 	pg::Set(jobs, column::kLeaseUntil, TimestampTzGetDatum(until));
 	NoteDue(until);
+	NoteTaken(RelationGetRelid(jobs.relation), job);
 	return pg::Update(jobs, &tid, snapshot);
 }
 
@@ -29,6 +30,7 @@ GiveBack(const pg::Table &jobs, Snapshot snapshot, const Job &job, State state, 
 	pg::Set(jobs, column::kHeld, BoolGetDatum(false));
 	pg::SetNull(jobs, column::kLeaseUntil);
 	pg::Set(jobs, column::kVisibleAt, TimestampTzGetDatum(visible_at));
+	NoteTaken(RelationGetRelid(jobs.relation), job);
 	if (state == State::Delayed)
 		NoteDue(visible_at);
 	else

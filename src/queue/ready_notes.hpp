@@ -15,7 +15,7 @@ void NoteReady(ReadyMarks *marks, ReadyOrder order);
 // The job is not claimable any more, unless this transaction rolls back.
 void NoteTaken(ReadyMarks *marks, ReadyOrder order);
 
-// The same for a job of this pgq_job.
+// The same for a job of this pgq_job, as it is before it is changed: one that could not be claimed is not taken.
 inline void
 NoteReady(Oid jobs, const Job &job)
 {
@@ -25,7 +25,8 @@ NoteReady(Oid jobs, const Job &job)
 inline void
 NoteTaken(Oid jobs, const Job &job)
 {
-	NoteTaken(FindReadyMarks(jobs, job.queue), ReadyOrder{job.priority, job.position});
+	if (job.state == State::Ready && !job.leased)
+		NoteTaken(FindReadyMarks(jobs, job.queue), ReadyOrder{job.priority, job.position});
 }
 
 // Adds what this very transaction has made claimable.
