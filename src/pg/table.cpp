@@ -162,6 +162,16 @@ StandingOf(const Table &table, ItemPointer tid)
 	return TransactionIdIsValid(dirty.xmax) ? Standing::BeingChanged : Standing::Current;
 }
 
+bool
+IsReplaced(TupleTableSlot *row)
+{
+	bool copied;
+	uint16 infomask = ExecFetchSlotHeapTuple(row, false, &copied)->t_data->t_infomask;
+
+	Assert(!copied);
+	return (infomask & HEAP_XMAX_INVALID) == 0 && !HEAP_XMAX_IS_LOCKED_ONLY(infomask);
+}
+
 // What ExecInsertIndexTuples does for one index; ours have no exclusion or deferred constraints. The index is not told that an
 // update leaves its keys alone: it would look for dead entries of older versions before it splits a page, which costs more
 // than to split it, as the entries don't outlive the job by long.

@@ -87,6 +87,10 @@ enum class Standing {
 // What has become of the version at tid; locks don't count. Uses table.spare.
 Standing StandingOf(const Table &table, ItemPointer tid);
 
+// Whether somebody has updated or deleted the row that a scan has found: in a transaction that its snapshot does not show.
+// True perhaps for a moment also when somebody has only locked it.
+bool IsReplaced(TupleTableSlot *row);
+
 // Replaces the row at tid by table.changed (whose tts_tid is set to the new version's), which has the same primary key, and
 // maintains the indexes. Waits for who holds the row.
 Outcome Update(const Table &table, ItemPointer tid, Snapshot snapshot);

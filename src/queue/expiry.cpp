@@ -18,7 +18,7 @@ struct Expiry {
 	int limit;
 	MemoryContext per_row;
 	TimerRun *run;
-	ReadyOrder last[kMaxMarks]; // leased, of each priority of the queue
+	ReadyOrder last[kMaxMarks]; // that may be leased, of each priority of the queue
 	int nlast;
 	bool known; // last has them all
 };
@@ -63,14 +63,23 @@ NoteLeased(Expiry *expiry, const Job &job)
 		expiry->known = false;
 }
 
+// Whether the job in jobs.row has a lease, or may get one without a claim that tells the marks: from its worker, who is late and
+// extends it, or from a claim that has told them but had not been committed, and could be forgotten since.
+static bool
+MayGetLease(const pg::Table &jobs, const Job &job)
+{
+	return job.held || pg::IsReplaced(jobs.row);
+}
+
 static void
 Look(Expiry *expiry, const Job &job)
 {
 	TimerRun *run = expiry->run;
 
+	if (MayGetLease(expiry->tables->jobs, job))
+		NoteLeased(expiry, job);
 	if (!job.leased)
 		return;
-	NoteLeased(expiry, job);
 	if (job.lease_until > expiry->now) {
 		run->next_due = Min(run->next_due, job.lease_until);
 		return;

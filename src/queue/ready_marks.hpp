@@ -43,7 +43,7 @@ struct ReadyMarks {
 	uint64 looked; // those before this one need not be looked at
 	ReadyOrder recent[kMaxRecent];
 	uint64 resets;     // how often all marks were forgotten
-	bool leases_known; // every leased job is at a priority that has a mark, up to its highest
+	bool leases_known; // every job that has been claimed, or is just being, is at a priority that has a mark, up to its highest
 	int64 marked;      // every ready job of a priority before this one is at one that has a mark
 	int n;
 	Mark marks[kMaxMarks]; // by priority; of one that has none, from marked on, everything may be claimable
@@ -104,7 +104,8 @@ void DistrustReadyMarks();
 // The leases to look at: copies the marks; false when every entry of the queue must be looked at.
 bool CopyLeaseMarks(ReadyMarks *marks, Mark *at, int *n, uint64 *resets);
 
-// Every entry has been looked at, and these are the last leased ones of each priority.
+// Every entry has been looked at, and these are the last of each priority that have a lease, or may get one from somebody who
+// doesn't tell the marks.
 void SetLeaseMarks(ReadyMarks *marks, uint64 resets, const ReadyOrder *last, int n);
 
 } // namespace pgq_ext::queue
