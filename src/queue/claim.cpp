@@ -258,12 +258,13 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 	claiming.out = out;
 	claiming.shape = shape;
 	claiming.jobs = jobs;
-	PlanClaim(FindReadyMarks(RelationGetRelid(claiming.jobs.relation), request.queue), now, &claiming.plan);
+	PlanClaim(FindReadyMarks(RelationGetRelid(claiming.jobs.relation), request.queue), &claiming.plan);
 	AddReadyNotes(&claiming.plan);
 	claiming.snapshot = pg::FreshSnapshot();
 	RequireWork(request.limits, claiming.snapshot, request.queue);
 	QueueSettings settings = RequireQueue(request.schema, claiming.snapshot, request.queue);
 	claiming.lease_until = Later(now, request.lease != nullptr ? *request.lease : settings.lease);
+	claiming.plan.full |= TakeFullScan(claiming.plan.marks, now); // nothing is left to be refused
 	claiming.per_row = AllocSetContextCreate(CurrentMemoryContext, "pgq_ext claim", ALLOCSET_DEFAULT_SIZES);
 
 	int looked = 0;
@@ -273,7 +274,7 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 		looked = ClaimByMarks(&claiming);
 	if (claiming.scan.desc != nullptr)
 		claiming.scan.End();
-	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, claiming.covered, GetCurrentTimestamp() - now);
+	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, claiming.covered, now);
 	pg::FaultPoint("after_claim");
 	if (claiming.claimed > 0)
 		NoteDue(claiming.lease_until);

@@ -41,6 +41,17 @@ ForgetMarks(ReadyMarks *marks)
 	SpinLockRelease(&marks->lock);
 }
 
+void
+LowerMarks(ReadyMarks *marks)
+{
+	SpinLockAcquire(&marks->lock);
+	for (int i = 0; i < marks->n; i++)
+		marks->marks[i].from = 0;
+	marks->marked = PG_INT32_MIN;
+	marks->resets++;
+	SpinLockRelease(&marks->lock);
+}
+
 // Adds a mark, at the start, for a priority that has none; nullptr, and all of them forgotten, when there are too many.
 static Mark *
 AddMark(ReadyMarks *marks, int32 priority)
@@ -58,8 +69,7 @@ AddMark(ReadyMarks *marks, int32 priority)
 	return &marks->marks[i];
 }
 
-// The mark of the priority, a new one if need be; nullptr as AddMark.
-static Mark *
+Mark *
 MarkOf(ReadyMarks *marks, int32 priority)
 {
 	Mark *mark = FindMark(marks, priority);
@@ -88,18 +98,15 @@ CompareOrders(const void *a, const void *b)
 }
 
 void
-PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan)
+PlanClaim(ReadyMarks *marks, ClaimPlan *plan)
 {
 	plan->marks = marks;
-	plan->full = true;
+	plan->full = marks == nullptr;
 	plan->nmarks = plan->nearly = 0;
 	plan->marked = PG_INT32_MIN;
 	if (marks == nullptr)
 		return;
 	SpinLockAcquire(&marks->lock);
-	plan->full = now >= marks->full_scan_at;
-	if (plan->full)
-		marks->full_scan_at = now + kFullScanInterval; // nobody else need do it meanwhile
 	plan->noted = marks->noted;
 	plan->resets = marks->resets;
 	plan->marked = marks->marked;
@@ -112,6 +119,26 @@ PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan)
 	}
 	SpinLockRelease(&marks->lock);
 	qsort(plan->early, plan->nearly, sizeof(ReadyOrder), CompareOrders);
+}
+
+bool
+TakeFullScan(ReadyMarks *marks, TimestampTz now)
+{
+	if (marks == nullptr)
+		return false;
+	SpinLockAcquire(&marks->lock);
+	bool due = now >= marks->full_scan_at;
+	if (due)
+		marks->full_scan_at = now + kFullScanInterval; // nobody else need do it meanwhile
+	SpinLockRelease(&marks->lock);
+	return due;
+}
+
+void
+RemoveFromPlan(ClaimPlan *plan, int i)
+{
+	plan->nearly--;
+	memmove(&plan->early[i], &plan->early[i + 1], (plan->nearly - i) * sizeof(ReadyOrder));
 }
 
 void
@@ -129,13 +156,9 @@ AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all_behind)
 		return;
 	}
 	mark->from = order.position;
-}
-
-void
-RemoveFromPlan(ClaimPlan *plan, int i)
-{
-	plan->nearly--;
-	memmove(&plan->early[i], &plan->early[i + 1], (plan->nearly - i) * sizeof(ReadyOrder));
+	for (int i = plan->nearly - 1; i >= 0; i--) // what is found from the mark on now has its place there
+		if (!IsEarly(plan->at, plan->nmarks, plan->early[i]))
+			RemoveFromPlan(plan, i);
 }
 
 // To where a claim may move the mark of a priority.
@@ -159,6 +182,17 @@ IsOvertaken(const ReadyMarks &marks, const ClaimPlan &plan)
 	return marks.resets != plan.resets || marks.noted - plan.noted > kMaxRecent;
 }
 
+// From where on the claim has looked at the priority.
+static int64
+StartOf(const ClaimPlan &plan, int32 priority)
+{
+	for (int i = 0; i < plan.nmarks && !plan.full; i++)
+		if (plan.at[i].priority == priority)
+			return plan.at[i].from;
+	return 0;
+}
+
+// What has been lowered since to where the claim has not looked stays there.
 static void
 MoveMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 {
@@ -171,8 +205,21 @@ MoveMark(ReadyMarks *marks, const ClaimPlan &plan, const Seen &seen)
 	int64 to = overtaken ? seen.to : Bound(marks, plan.noted, seen);
 	if (plan.full) // it has seen what is before the mark
 		mark->from = Min(mark->from, to);
-	if (!overtaken)
+	if (!overtaken && mark->from >= StartOf(plan, seen.priority))
 		mark->from = Max(mark->from, to);
+}
+
+// A claim from the start that had enough has not come to all marks: they may be wrong.
+static void
+LowerUnseen(ReadyMarks *marks, const Seen *seen, int nseen, int64 covered)
+{
+	for (int i = 0; i < marks->n; i++) {
+		bool looked = marks->marks[i].priority < covered;
+		for (int j = 0; j < nseen; j++)
+			looked |= marks->marks[i].priority == seen[j].priority;
+		if (!looked)
+			marks->marks[i].from = 0;
+	}
 }
 
 // What the claim has seen has a mark by now; what was noted since it began gets one.
@@ -204,15 +251,18 @@ ForgetLooked(ReadyMarks *marks, const ClaimPlan &plan, int nlooked)
 }
 
 void
-MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 covered, int64 lasted)
+MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 covered, TimestampTz began)
 {
 	ReadyMarks *marks = plan.marks;
+	TimestampTz ended = GetCurrentTimestamp();
 
 	if (marks == nullptr)
 		return;
 	SpinLockAcquire(&marks->lock);
-	if (plan.full)
-		marks->full_scan_at += kFullScanShare * lasted;
+	if (plan.full) {
+		marks->full_scan_at = Max(marks->full_scan_at, ended + kFullScanShare * (ended - began));
+		LowerUnseen(marks, seen, nseen, covered);
+	}
 	// Before the marks move: what was noted behind them is found there, or was seen.
 	ForgetLooked(marks, plan, nlooked);
 	for (int i = 0; i < nseen; i++)
@@ -243,37 +293,6 @@ LowerMark(ReadyMarks *marks, ReadyOrder order, bool all_behind)
 	Mark *mark = order.priority < marks->marked ? MarkOf(marks, order.priority) : FindMark(marks, order.priority);
 	if (mark != nullptr && all_behind)
 		mark->from = Min(mark->from, order.position);
-	SpinLockRelease(&marks->lock);
-}
-
-bool
-CopyLeaseMarks(ReadyMarks *marks, Mark *at, int *n, uint64 *resets)
-{
-	if (marks == nullptr)
-		return false;
-	SpinLockAcquire(&marks->lock);
-	bool known = marks->leases_known;
-	*resets = marks->resets;
-	*n = marks->n;
-	memcpy(at, marks->marks, marks->n * sizeof(Mark));
-	SpinLockRelease(&marks->lock);
-	return known;
-}
-
-void
-SetLeaseMarks(ReadyMarks *marks, uint64 resets, const ReadyOrder *last, int n)
-{
-	if (marks == nullptr)
-		return;
-	SpinLockAcquire(&marks->lock);
-	bool known = marks->resets == resets;
-	for (int i = 0; known && i < n; i++) {
-		Mark *mark = MarkOf(marks, last[i].priority);
-		known = mark != nullptr;
-		if (known)
-			mark->highest = Max(mark->highest, last[i].position);
-	}
-	marks->leases_known = known;
 	SpinLockRelease(&marks->lock);
 }
 

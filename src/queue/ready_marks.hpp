@@ -7,9 +7,9 @@
 // its order (priority and position) when its transaction has ended; what is noted before a mark is looked at one by one. A
 // claim that was seen by nobody yet but rolls back notes what it had claimed.
 //
-// Wrong marks make a job wait, never go wrong: each five seconds or so, a claim begins at the start, and lowers the marks as well
-// to behind what it has seen. Nobody may raise a mark past a job that became claimable after his snapshot: so what was noted
-// since he looked bounds what he raises.
+// Wrong marks make a job wait, never go wrong: each five seconds or so, a claim begins at the start, and lowers the marks as
+// well: to behind what it has seen, or to the start where it has not come to. Nobody may raise a mark past a job that became
+// claimable after his snapshot: so what was noted since he looked bounds what he raises.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -42,9 +42,10 @@ struct ReadyMarks {
 	uint64 noted;  // how many orders have been noted; the last ones are in recent
 	uint64 looked; // those before this one need not be looked at
 	ReadyOrder recent[kMaxRecent];
-	uint64 resets;     // how often all marks were forgotten
-	bool leases_known; // every job that has been claimed, or is just being, is at a priority that has a mark, up to its highest
-	int64 marked;      // every ready job of a priority before this one is at one that has a mark
+	uint64 resets; // how often all marks were forgotten, or lowered
+	bool
+		leases_known; // every job that has been claimed, or is just being, is at a priority that has a mark, up to its highest
+	int64 marked; // every ready job of a priority before this one is at one that has a mark
 	int n;
 	Mark marks[kMaxMarks]; // by priority; of one that has none, from marked on, everything may be claimable
 	TimestampTz full_scan_at;
@@ -71,13 +72,20 @@ struct Seen {
 	int64 claimed; // the last position that it claimed; -1: none
 };
 
+// The mark of the priority, a new one at the start if need be; nullptr, and all of them forgotten, when there are too many. To be
+// called under the lock.
+Mark *MarkOf(ReadyMarks *marks, int32 priority);
+
 Size ReadyMarksSize();
 void InitReadyMarks(void *memory, bool first); // by every process that gets to know the memory
 
 // The marks of the queue (text) of this pgq_job; nullptr when there is no room for more, or no shared memory.
 ReadyMarks *FindReadyMarks(Oid jobs, Datum queue);
 
-void PlanClaim(ReadyMarks *marks, TimestampTz now, ClaimPlan *plan);
+void PlanClaim(ReadyMarks *marks, ClaimPlan *plan);
+
+// Whether it is time for a claim from the start, which the caller is going to make.
+bool TakeFullScan(ReadyMarks *marks, TimestampTz now);
 
 // For this claim alone: a job of that order may be claimable, or all: and any behind it.
 void AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all);
@@ -86,11 +94,14 @@ void AddToPlan(ClaimPlan *plan, ReadyOrder order, bool all);
 void RemoveFromPlan(ClaimPlan *plan, int i);
 
 // Moves the marks behind what the claim has seen. It has looked at the first nlooked of plan.early, at the priorities in
-// seen, and before covered at every priority that had no mark. lasted: microseconds, of a full one.
-void MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 covered, int64 lasted);
+// seen, and before covered at every priority that had no mark.
+void MoveMarks(const ClaimPlan &plan, int nlooked, const Seen *seen, int nseen, int64 covered, TimestampTz began);
 
 // A job of that order may be claimable now; all: and any behind it.
 void LowerMark(ReadyMarks *marks, ReadyOrder order, bool all);
+
+// Lowers the marks of the queue to the start: what has become claimable is not known.
+void LowerMarks(ReadyMarks *marks);
 
 // Forgets the marks of the queue: what is claimed where is not known any more.
 void ForgetMarks(ReadyMarks *marks);
@@ -98,7 +109,7 @@ void ForgetMarks(ReadyMarks *marks);
 // The same for all queues.
 void ForgetAllMarks();
 
-// Something may have become claimable that nobody can note: claims begin at the start once.
+// Anything may have become claimable that nobody can note: lowers all marks of all queues to the start.
 void DistrustReadyMarks();
 
 // The leases to look at: copies the marks; false when every entry of the queue must be looked at.

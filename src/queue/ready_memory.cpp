@@ -81,11 +81,8 @@ DistrustReadyMarks()
 {
 	if (all == nullptr)
 		return;
-	for (ReadyMarks &marks : all->queues) {
-		SpinLockAcquire(&marks.lock);
-		marks.full_scan_at = 0;
-		SpinLockRelease(&marks.lock);
-	}
+	for (ReadyMarks &marks : all->queues)
+		LowerMarks(&marks);
 }
 
 } // namespace pgq_ext::queue

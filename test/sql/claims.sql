@@ -48,6 +48,26 @@ SELECT take(5), take(5), take(100);
 SELECT array_agg(priority ORDER BY n) FROM (SELECT * FROM taken ORDER BY n LIMIT 8) t;
 SELECT count(*), count(*) FILTER (WHERE wrong) AS "out of order" FROM (SELECT priority < lag(priority) OVER (ORDER BY n) AS wrong FROM taken) t;
 
+-- What a prepared transaction gives back comes in its order, whatever its priority, and whoever has been refused in between.
+SELECT pgq_create_queue('prepared');
+SELECT count(pgq_enqueue('work', to_jsonb(i), queue => 'prepared', priority => i / 10)) FROM unnest(ARRAY[11, 12, 13, 51, 52, 53, 91]) i;
+SELECT pgq_sync();
+BEGIN;
+SELECT array_agg(args) FROM pgq_dequeue(4, 'prepared');
+PREPARE TRANSACTION 'claims';
+SELECT args FROM pgq_dequeue(1, 'prepared');
+ROLLBACK PREPARED 'claims';
+CREATE ROLE regress_claims;
+SELECT pgq_grant('regress_claims', 'work', 'many');
+SET ROLE regress_claims;
+SELECT args FROM pgq_dequeue(1, 'prepared');
+RESET ROLE;
+SELECT pgq_revoke('regress_claims', 'work', 'many');
+DROP ROLE regress_claims;
+SELECT args FROM pgq_dequeue(1, 'prepared');
+SELECT array_agg(args) FROM pgq_dequeue(3, 'prepared');
+SELECT array_agg(args) FROM pgq_dequeue(3, 'prepared');
+
 -- What is known of the priorities is forgotten when there are so many at once. The enqueuer then looks where jobs are in workers'
 -- hands, here at the first and the last priority: those in between are not forgotten by that.
 SELECT pgq_create_queue('between');

@@ -38,6 +38,17 @@ SELECT job_id, attempt FROM pgq_next(NULL, NULL, 1, 'urgent') \gset
 SELECT args FROM pgq_next(ARRAY[:job_id], ARRAY[:attempt], 1, 'urgent');
 SELECT count(*) FROM pgq_next(ARRAY(SELECT job_id FROM pgq_jobs WHERE status = 'in_progress' AND queue = 'urgent'), ARRAY[1], 1, 'urgent');
 
+-- So many next jobs that they are not kept one by one, and one behind them that another call has given back: the oldest comes first.
+SELECT pgq_create_queue('crowd');
+SELECT count(pgq_enqueue('work', to_jsonb(i), CASE WHEN i <= 200 THEN (i % 100)::text END, 'crowd')) FROM generate_series(1, 220) i;
+SELECT pgq_sync();
+SELECT count(*) FROM pgq_dequeue(120, 'crowd', '1 h');
+SELECT pgq_release(job_id, attempt) FROM pgq_jobs WHERE queue = 'crowd' AND args = '210';
+SELECT args FROM pgq_next(ARRAY(SELECT job_id FROM pgq_jobs WHERE queue = 'crowd' AND args::int <= 100),
+                          ARRAY(SELECT attempt FROM pgq_jobs WHERE queue = 'crowd' AND args::int <= 100), 1, 'crowd');
+SELECT count(*) FROM pgq_complete(ARRAY(SELECT job_id FROM pgq_jobs WHERE queue = 'crowd' AND status = 'in_progress'),
+                                  ARRAY(SELECT attempt FROM pgq_jobs WHERE queue = 'crowd' AND status = 'in_progress'));
+
 -- Bad input changes nothing.
 SELECT * FROM pgq_next(ARRAY[1], NULL);
 SELECT * FROM pgq_next(NULL, ARRAY[1]);
