@@ -42,10 +42,9 @@ struct ReadyMarks {
 	uint64 noted;  // how many orders have been noted; the last ones are in recent
 	uint64 looked; // those before this one need not be looked at
 	ReadyOrder recent[kMaxRecent];
-	uint64 resets; // how often all marks were forgotten, or lowered
-	bool
-		leases_known; // every job that has been claimed, or is just being, is at a priority that has a mark, up to its highest
-	int64 marked; // every ready job of a priority before this one is at one that has a mark
+	uint64 resets;     // how often all marks were forgotten, or lowered
+	bool leases_known; // every job claimed, also by a claim under way, is at a priority with a mark, up to its highest
+	int64 marked;      // every ready job of a priority before this one is at one that has a mark
 	int n;
 	Mark marks[kMaxMarks]; // by priority; of one that has none, from marked on, everything may be claimable
 	TimestampTz full_scan_at;
