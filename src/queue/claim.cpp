@@ -246,6 +246,22 @@ ClaimByMarks(Claiming *claiming)
 	return looked;
 }
 
+// There is room for so many queues, and it is not given to names that callers make up.
+static ReadyMarks *
+MarksOf(const ClaimRequest &request, const pg::Table &jobs)
+{
+	Oid relid = RelationGetRelid(jobs.relation);
+	ReadyMarks *marks = KnownReadyMarks(relid, request.queue);
+
+	if (marks != nullptr)
+		return marks;
+	Snapshot snapshot = pg::FreshSnapshot();
+	RequireWork(request.limits, snapshot, request.queue);
+	(void)RequireQueue(request.schema, snapshot, request.queue);
+	UnregisterSnapshot(snapshot);
+	return FindReadyMarks(relid, request.queue);
+}
+
 void
 Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, TupleDesc shape)
 {
@@ -258,7 +274,7 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 	claiming.out = out;
 	claiming.shape = shape;
 	claiming.jobs = jobs;
-	PlanClaim(FindReadyMarks(RelationGetRelid(claiming.jobs.relation), request.queue), &claiming.plan);
+	PlanClaim(MarksOf(request, jobs), &claiming.plan);
 	AddReadyNotes(&claiming.plan);
 	claiming.snapshot = pg::FreshSnapshot();
 	RequireWork(request.limits, claiming.snapshot, request.queue);

@@ -78,8 +78,12 @@ Mark *MarkOf(ReadyMarks *marks, int32 priority);
 Size ReadyMarksSize();
 void InitReadyMarks(void *memory, bool first); // by every process that gets to know the memory
 
-// The marks of the queue (text) of this pgq_job; nullptr when there is no room for more, or no shared memory.
+// The marks of the queue (text) of this pgq_job, given to it if need be and never taken back; nullptr when there is no room for
+// more, or no shared memory.
 ReadyMarks *FindReadyMarks(Oid jobs, Datum queue);
+
+// The same, nullptr also when it has none yet.
+ReadyMarks *KnownReadyMarks(Oid jobs, Datum queue);
 
 void PlanClaim(ReadyMarks *marks, ClaimPlan *plan);
 

@@ -46,15 +46,14 @@ IdOf(Oid jobs, Datum queue)
 	return id != 0 ? id : 1;
 }
 
-// Queues are given out once and never taken back, so an id that is there may be read without the lock.
-ReadyMarks *
-FindReadyMarks(Oid jobs, Datum queue)
+// A queue's place is never taken from it, so an id that is there may be read without the lock.
+static ReadyMarks *
+Find(uint64 id, bool give)
 {
-	if (all == nullptr)
-		return nullptr;
-	uint64 id = IdOf(jobs, queue);
 	for (int i = 0; i < kMaxQueues; i++) {
 		ReadyMarks *marks = &all->queues[(id + i) % kMaxQueues];
+		if (marks->id == 0 && !give)
+			return nullptr;
 		if (marks->id == 0) {
 			SpinLockAcquire(&all->lock);
 			if (marks->id == 0)
@@ -65,6 +64,18 @@ FindReadyMarks(Oid jobs, Datum queue)
 			return marks;
 	}
 	return nullptr;
+}
+
+ReadyMarks *
+FindReadyMarks(Oid jobs, Datum queue)
+{
+	return all != nullptr ? Find(IdOf(jobs, queue), true) : nullptr;
+}
+
+ReadyMarks *
+KnownReadyMarks(Oid jobs, Datum queue)
+{
+	return all != nullptr ? Find(IdOf(jobs, queue), false) : nullptr;
 }
 
 void

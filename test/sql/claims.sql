@@ -3,6 +3,18 @@
 CREATE EXTENSION pgq_ext;
 \set VERBOSITY terse
 
+-- First of all, names that are no queues': none of them takes the place of one in shared memory.
+DO $$
+BEGIN
+    FOR i IN 1 .. 300 LOOP
+        BEGIN
+            PERFORM pgq_dequeue(1, 'no queue ' || i);
+        EXCEPTION WHEN undefined_object THEN
+        END;
+    END LOOP;
+END $$;
+SELECT pgq_create_queue('counted');
+
 -- The fewest buffers that one of several claims touches: now and then one begins at the start of the queue.
 CREATE FUNCTION buffers_of_claim() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -10,15 +22,15 @@ DECLARE
     fewest bigint := 1000000;
 BEGIN
     FOR i IN 1 .. 5 LOOP
-        EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM pgq_dequeue(1, lease => ''1 h'')' INTO plan;
+        EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM pgq_dequeue(1, ''counted'', ''1 h'')' INTO plan;
         fewest := least(fewest, (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint);
     END LOOP;
     RETURN fewest;
 END $$;
-SELECT count(pgq_enqueue('work', to_jsonb(i))) FROM generate_series(1, 6000) i;
+SELECT count(pgq_enqueue('work', to_jsonb(i), queue => 'counted')) FROM generate_series(1, 6000) i;
 SELECT pgq_sync('1 min');
 CREATE TABLE cost AS SELECT 'alone' AS what, buffers_of_claim() AS buffers;
-SELECT count(*) FROM pgq_dequeue(3000, lease => '1 h');
+SELECT count(*) FROM pgq_dequeue(3000, 'counted', '1 h');
 INSERT INTO cost VALUES ('behind 3000 leased ones', buffers_of_claim());
 SELECT count(*) FROM pgq_complete(ARRAY(SELECT job_id FROM pgq_jobs WHERE status = 'in_progress'),
                                   ARRAY(SELECT attempt FROM pgq_jobs WHERE status = 'in_progress'));
