@@ -16,7 +16,7 @@ my @of_worker = (
     [ qr/^pgq_ext_dequeue$/, 'pgq_dequeue' ],
     [ qr/^pgq_ext::pg::UpdateNoWait\(/, '... writing the claimed job' ],
     [ qr/^pgq_ext_complete_all$/, 'pgq_complete' ],
-    [ qr/^pgq_ext::queue::FindCurrent\(/, '... finding the job' ],
+    [ qr/^pgq_ext::pg::Lookup::Find\(/, '... finding the job' ],
     [ qr/^pgq_ext::queue::MoveToArchive\(/, '... deleting it' ],
     [ qr/^pgq_ext::pg::InsertRows\(/, '... inserting it into the archive' ],
     [ qr/^pgq_ext::queue::FindNext\(/, '... finding the next job of its key' ],
