@@ -290,8 +290,8 @@ Claim(const ClaimRequest &request, const pg::Table &jobs, Tuplestorestate *out, 
 		looked = ClaimByMarks(&claiming);
 	if (claiming.scan.desc != nullptr)
 		claiming.scan.End();
-	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, claiming.covered, now);
 	pg::FaultPoint("after_claim");
+	MoveMarks(claiming.plan, looked, claiming.seen, claiming.nseen, claiming.covered, now);
 	if (claiming.claimed > 0)
 		NoteDue(claiming.lease_until);
 	UnregisterSnapshot(claiming.snapshot);
