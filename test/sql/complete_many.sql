@@ -3,7 +3,7 @@
 CREATE EXTENSION pgq_ext;
 \set VERBOSITY terse
 SELECT count(pgq_enqueue('work', to_jsonb(n))) FROM generate_series(1, 2000) n;
-SELECT pgq_sync();
+SELECT pgq_sync('1 min');
 CREATE TABLE held AS SELECT job_id, attempt, (args #>> '{}')::int AS n FROM pgq_dequeue(2000);
 -- searches: how often the index was searched from its root.
 CREATE FUNCTION complete(which text) RETURNS TABLE (completed bigint, searches bigint, as_asked boolean, left_over boolean)

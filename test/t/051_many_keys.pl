@@ -21,7 +21,7 @@ sub insert
         my $last = $first + $transaction - 1 < $to ? $first + $transaction - 1 : $to;
         $sql->("INSERT INTO ev(k) SELECT 'k' || i FROM generate_series($first, $last) i");
     }
-    $sql->('SELECT pgq_sync()');
+    $sql->(q{SELECT pgq_sync('10 min')});
     return;
 }
 
