@@ -72,10 +72,10 @@ MoveToArchive(const JobTables &tables, Snapshot snapshot, const Job &job, const 
 	ItemPointerData tid = job.tid;
 	pg::Outcome outcome = pg::Delete(tables.jobs, &tid, snapshot, pg::Wait::Yes);
 
-	if (outcome == pg::Outcome::Done)
+	if (outcome == pg::Outcome::Done) {
 		NoteTaken(RelationGetRelid(tables.jobs.relation), job);
-	if (outcome == pg::Outcome::Done)
 		Archive(tables, ending);
+	}
 	return outcome;
 }
 

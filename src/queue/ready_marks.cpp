@@ -7,8 +7,9 @@ namespace pgq_ext::queue {
 constexpr int64 kFullScanInterval = 5 * USECS_PER_SEC;
 constexpr int64 kFullScanShare = 100;
 
-static Mark *
-FindAmong(Mark *marks, int n, int32 priority)
+template <typename AnyMark>
+static AnyMark *
+FindAmong(AnyMark *marks, int n, int32 priority)
 {
 	for (int i = 0; i < n; i++)
 		if (marks[i].priority == priority)
@@ -79,7 +80,7 @@ MarkOf(ReadyMarks *marks, int32 priority)
 
 // Whether the order is before the mark of its priority: a claim that keeps to the marks would not come across it.
 static bool
-IsEarly(Mark *marks, int n, ReadyOrder order)
+IsEarly(const Mark *marks, int n, ReadyOrder order)
 {
 	const Mark *mark = FindAmong(marks, n, order.priority);
 
@@ -186,10 +187,9 @@ IsOvertaken(const ReadyMarks &marks, const ClaimPlan &plan)
 static int64
 StartOf(const ClaimPlan &plan, int32 priority)
 {
-	for (int i = 0; i < plan.nmarks && !plan.full; i++)
-		if (plan.at[i].priority == priority)
-			return plan.at[i].from;
-	return 0;
+	const Mark *mark = plan.full ? nullptr : FindAmong(plan.at, plan.nmarks, priority);
+
+	return mark != nullptr ? mark->from : 0;
 }
 
 // What has been lowered since to where the claim has not looked stays there.
