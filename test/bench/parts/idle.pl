@@ -32,15 +32,18 @@ sub look
       $server->sql(q{SELECT replace(backend_type, 'pgq_ext ', ''), pid FROM pg_stat_activity WHERE backend_type LIKE 'pgq\_ext %'});
 }
 
+# Waits, in the server, until the condition holds; writes nothing.
+sub await
+{
+    my ($condition) = @_;
+    return $server->sql("DO \$\$ BEGIN WHILE NOT ($condition) LOOP COMMIT; END LOOP; END \$\$");
+}
+
 # The server notes the running transactions, within some 15 seconds, when something has been written since it last did. It is
 # at rest when that note is the last thing in its WAL, all of which has been flushed.
-sub is_at_rest
-{
-    return $server->sql(q{
-        SELECT pg_current_wal_flush_lsn() = pg_current_wal_insert_lsn()
-           AND (SELECT record_type FROM pg_get_wal_records_info((SELECT redo_lsn FROM pg_control_checkpoint()), pg_current_wal_flush_lsn())
-                 ORDER BY start_lsn DESC LIMIT 1) = 'RUNNING_XACTS'}) eq 't';
-}
+my $at_rest = q{pg_current_wal_flush_lsn() = pg_current_wal_insert_lsn()
+    AND (SELECT record_type FROM pg_get_wal_records_info((SELECT redo_lsn FROM pg_control_checkpoint()), pg_current_wal_flush_lsn())
+          ORDER BY start_lsn DESC LIMIT 1) = 'RUNNING_XACTS'};
 
 # The database has been used, the enqueuer has seen the last lease end, and the server has written what it writes about that.
 $pgq->setup->fill(1000, q{'k' || i})->work(jobs => 900);
@@ -48,8 +51,8 @@ $server->sql('SELECT FROM pgq_dequeue(1)');
 $server->sql('CREATE EXTENSION pg_walinspect');
 $server->sql('CHECKPOINT');
 my %pids = look();
-sleep 0.1 until $server->sql('SELECT running FROM pgq_queues') eq '0';
-sleep 0.1 until is_at_rest();
+await('(SELECT running FROM pgq_queues) = 0');
+await($at_rest);
 
 $results->rounds(
     sub {
